@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * config.h - compile-time configuration of libpmem.so.
+ *
+ * Every option marked (env) can be overridden at run time by the environment variable of the same
+ * name; sizes there take the suffixes k, m and g (powers of 1024).
+ */
+#ifndef PMEM_CONFIG_H
+#define PMEM_CONFIG_H
+
+/* Bytes allocated + freed since the previous snapshot that trigger the next one. (env) */
+#ifndef PMEM_CHURN_THRESH
+#define PMEM_CHURN_THRESH (1024 * 1024)
+#endif
+
+/* Size in bytes at which the log is renamed to .1 and begun anew; 0 = never. (env) */
+#ifndef PMEM_LOG_MAX
+#define PMEM_LOG_MAX (64 * 1024 * 1024)
+#endif
+
+/* Bytes of text one snapshot may take; what is left out is summed up in "# rest"; 0 = no limit. (env) */
+#ifndef PMEM_LOG_SNAPSHOT_MAX
+#define PMEM_LOG_SNAPSHOT_MAX (8 * 1024 * 1024)
+#endif
+
+/* Share of the process's time that snapshots may take, in tenths of a percent. (env) */
+#ifndef PMEM_SNAPSHOT_SHARE
+#define PMEM_SNAPSHOT_SHARE 10
+#endif
+
+/* 1 = write the text log, 0 = record only. (env) */
+#ifndef PMEM_LOG
+#define PMEM_LOG 1
+#endif
+
+/* Largest .symtab (with its string table, in bytes) that is read to name functions in the log. (env) */
+#ifndef PMEM_SYMTAB_MAX
+#define PMEM_SYMTAB_MAX (32 * 1024 * 1024)
+#endif
+
+/* Nodes of the calling-context tree; beyond it new call stacks keep their last 8 frames. (env) */
+#ifndef PMEM_MAX_NODES
+#define PMEM_MAX_NODES (4 * 1024 * 1024)
+#endif
+
+/* 1 = also record the children that the program forks and executes, 0 = this process image only. (env) */
+#ifndef PMEM_CHILDREN
+#define PMEM_CHILDREN 1
+#endif
+
+/* Record only programs whose name (last part of the path) matches this shell pattern; "" = all. (env) */
+#ifndef PMEM_ONLY
+#define PMEM_ONLY ""
+#endif
+
+/* One block in this many carries its time of birth, for estimates of lifetimes. A power of two. */
+#ifndef PMEM_LIFETIME_SAMPLE
+#define PMEM_LIFETIME_SAMPLE 64
+#endif
+
+/* 1 = compare every captured call stack with a plain full walk, and a sample with backtrace(3). Slow. */
+#ifndef PMEM_VERIFY
+#define PMEM_VERIFY 0
+#endif
+
+/* 1 = ASSERT() aborts the program; 0 = it stops recording. For tests of libpmem itself. */
+#ifndef PMEM_DEBUG
+#define PMEM_DEBUG 0
+#endif
+
+#endif

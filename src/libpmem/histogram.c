@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * histogram.c - the cold half of histogram.h.
+ *
+ * tree_stack.sizes goes from 0 to one class to a histogram, tree_stack.lifetimes from 0 to a histogram,
+ * each step once, by compare-and-swap; a thread that comes too late uses what is there, and the
+ * histogram it took stays empty.  Where there is no memory for a histogram of sizes the blocks count as ones of the
+ * first class.
+ */
+#include "libpmem/histogram.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#include "libpmem/loss.h"
+#include "libpmem/store.h"
+
+/* glibc >= 2.32: 0 as soon as a second thread may exist. */
+extern char __libc_single_threaded __attribute__((weak));
+
+enum { INDEX_MASK = 0xffffff }; /* of tree_stack.sizes */
+
+static_assert(STORE_BLOCKS_MAX * (STORE_BLOCK_SIZE / sizeof(struct histogram)) <= INDEX_MASK,
+	      "the store has fewer histograms than an index can name");
+
+static _Atomic uint32_t next_histogram; /* number of histograms in the store, with the unused first */
+
+/* Takes an empty histogram.  Returns its index, 0 if there is no memory. */
+static uint32_t take(void)
+{
+	uint32_t index;
+
+	if (!store_take(STORE_HISTOGRAMS, sizeof(struct histogram), &next_histogram, &index))
+		return 0;
+	/* 0 means none. */
+	if (index == 0 &&
+	    !store_take(STORE_HISTOGRAMS, sizeof(struct histogram), &next_histogram, &index))
+		return 0;
+	return index;
+}
+
+static struct histogram *find(uint32_t index)
+{
+	return store_item(STORE_HISTOGRAMS, sizeof(struct histogram), index);
+}
+
+/* While the process has one thread a plain increment does; a signal handler between its load and
+ * store, or a thread that libc does not know of, can cost one block's entry here, never a counter's. */
+static void increment(uint32_t index, uint32_t class)
+{
+	struct histogram *histogram = find(index);
+	_Atomic uint64_t *count;
+
+	if (!histogram)
+		return;
+	count = &histogram->counts[class];
+	if (&__libc_single_threaded && __libc_single_threaded)
+		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+				      memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+/* Gives a call stack, whose blocks were all of the class in sizes so far, a histogram.  Returns the new
+ * tree_stack.sizes, 0 if there is no memory. */
+static uint32_t make_sizes(struct tree_stack *stack, uint32_t sizes)
+{
+	uint32_t index = take();
+	uint32_t made = HISTOGRAM_FLAG | (sizes - 1) << 24 | index;
+
+	if (!index)
+		return 0;
+	/* Release: pairs with the acquire in histogram_size_slow() and histogram_read_sizes(). */
+	if (atomic_compare_exchange_strong_explicit(&stack->sizes, &sizes, made, memory_order_acq_rel,
+						    memory_order_acquire))
+		return made;
+	return sizes;
+}
+
+__attribute__((noinline)) void histogram_size_slow(struct tree_stack *stack, uint32_t size_class)
+{
+	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
+
+	if (sizes == 0 &&
+	    atomic_compare_exchange_strong_explicit(&stack->sizes, &sizes, size_class + 1,
+						    memory_order_acquire, memory_order_acquire))
+		return;
+	if (sizes == size_class + 1)
+		return;
+	if (!(sizes & HISTOGRAM_FLAG))
+		sizes = make_sizes(stack, sizes);
+	if (sizes && (sizes >> 24 & 0x7f) != size_class)
+		increment(sizes & INDEX_MASK, size_class);
+}
+
+void histogram_lifetime(struct tree_stack *stack, uint64_t lifetime_ns)
+{
+	uint32_t index = atomic_load_explicit(&stack->lifetimes, memory_order_acquire);
+	uint32_t made;
+
+	if (index == 0) {
+		made = take();
+		if (!made) {
+			loss_add(LOSS_SAMPLES, 1);
+			return;
+		}
+		/* Release: pairs with the acquire above and in histogram_read_lifetimes(). */
+		if (atomic_compare_exchange_strong_explicit(&stack->lifetimes, &index, made,
+							    memory_order_acq_rel,
+							    memory_order_acquire))
+			index = made;
+	}
+	increment(index, histogram_class(lifetime_ns, HISTOGRAM_LIFETIME_SHIFT));
+}
+
+/* Fills counts[] from the histogram, all 0 if there is none.  Returns the sum. */
+static uint64_t read_counts(uint32_t index, uint64_t counts[HISTOGRAM_CLASSES])
+{
+	const struct histogram *histogram = index ? find(index) : NULL;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < HISTOGRAM_CLASSES; i++) {
+		counts[i] = 0;
+		if (histogram)
+			counts[i] = atomic_load_explicit(&histogram->counts[i], memory_order_relaxed);
+		sum += counts[i];
+	}
+	return sum;
+}
+
+void histogram_read_sizes(const struct tree_stack *stack, uint64_t alloc_count,
+			  uint64_t counts[HISTOGRAM_CLASSES])
+{
+	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
+	bool many = (sizes & HISTOGRAM_FLAG) != 0;
+	uint64_t others = read_counts(many ? sizes & INDEX_MASK : 0, counts);
+	uint32_t first;
+
+	if (sizes == 0)
+		return;
+	first = many ? sizes >> 24 & 0x7f : sizes - 1;
+	/* alloc_count may have been read before the others were counted. */
+	counts[first] = alloc_count > others ? alloc_count - others : 0;
+}
+
+void histogram_read_lifetimes(const struct tree_stack *stack, uint64_t counts[HISTOGRAM_CLASSES])
+{
+	read_counts(atomic_load_explicit(&stack->lifetimes, memory_order_acquire), counts);
+}
+
+void histogram_fork_child(void)
+{
+	atomic_store_explicit(&next_histogram, 0, memory_order_relaxed);
+}

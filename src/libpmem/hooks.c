@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hooks.c - the malloc family as the program sees it.
+ *
+ * Each function passes on to the real one with the program's own arguments, and records what it
+ * returned.  Results, errno and alignment are the real allocator's; nothing here touches errno but
+ * reallocarray(), which must not go through the C library's: that one calls realloc(), the hook.
+ * The frame address of the exported function is where unwinding begins, so recording is inlined
+ * or gets that address passed.
+ */
+#include "libpmem/hook.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "libpmem/real.h"
+#include "libpmem/record.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define FRAME ((const uintptr_t *)__builtin_frame_address(0))
+
+EXPORT void *malloc(size_t size);
+EXPORT void *calloc(size_t count, size_t size);
+EXPORT void *realloc(void *old, size_t size);
+EXPORT void *reallocarray(void *old, size_t count, size_t size);
+EXPORT void free(void *block);
+EXPORT int posix_memalign(void **block, size_t alignment, size_t size);
+EXPORT void *aligned_alloc(size_t alignment, size_t size);
+EXPORT void *memalign(size_t alignment, size_t size);
+EXPORT void *valloc(size_t size);
+EXPORT void *pvalloc(size_t size);
+EXPORT size_t malloc_usable_size(void *block);
+EXPORT void free_sized(void *block, size_t size);
+EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
+
+const char *hook_name(enum hook hook)
+{
+	static const char *const names[HOOK_COUNT] = {
+		[HOOK_MALLOC] = "malloc",
+		[HOOK_CALLOC] = "calloc",
+		[HOOK_REALLOC] = "realloc",
+		[HOOK_REALLOCARRAY] = "reallocarray",
+		[HOOK_POSIX_MEMALIGN] = "posix_memalign",
+		[HOOK_ALIGNED_ALLOC] = "aligned_alloc",
+		[HOOK_MEMALIGN] = "memalign",
+		[HOOK_VALLOC] = "valloc",
+		[HOOK_PVALLOC] = "pvalloc",
+	};
+
+	return names[hook];
+}
+
+uintptr_t hook_address(enum hook hook)
+{
+	const uintptr_t addresses[HOOK_COUNT] = {
+		[HOOK_MALLOC] = (uintptr_t)malloc,
+		[HOOK_CALLOC] = (uintptr_t)calloc,
+		[HOOK_REALLOC] = (uintptr_t)realloc,
+		[HOOK_REALLOCARRAY] = (uintptr_t)reallocarray,
+		[HOOK_POSIX_MEMALIGN] = (uintptr_t)posix_memalign,
+		[HOOK_ALIGNED_ALLOC] = (uintptr_t)aligned_alloc,
+		[HOOK_MEMALIGN] = (uintptr_t)memalign,
+		[HOOK_VALLOC] = (uintptr_t)valloc,
+		[HOOK_PVALLOC] = (uintptr_t)pvalloc,
+	};
+
+	return addresses[hook];
+}
+
+static inline size_t raised(size_t size)
+{
+	return __builtin_expect(size < real.minimum, 0) ? real.minimum : size;
+}
+
+void *malloc(size_t size)
+{
+	void *block = real.malloc(raised(size));
+
+	if (__builtin_expect(block != NULL, 1) && __builtin_expect(!real_is_boot(block), 1))
+		record_alloc(block, size, FRAME, HOOK_MALLOC);
+	return block;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	size_t total;
+	void *block;
+
+	if (__builtin_expect(!__builtin_mul_overflow(count, size, &total) && total < real.minimum, 0))
+		block = real.calloc(1, real.minimum);
+	else
+		block = real.calloc(count, size);
+	if (__builtin_expect(block != NULL, 1) && __builtin_expect(!real_is_boot(block), 1))
+		record_alloc(block, count * size, FRAME, HOOK_CALLOC);
+	return block;
+}
+
+/* The hooks off the hottest path share this; fp is theirs. */
+static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp, enum hook hook)
+{
+	if (block && !real_is_boot(block))
+		record_alloc(block, size, fp, hook);
+}
+
+/* A block of the boot arena moves to the real allocator. */
+static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum hook hook)
+{
+	size_t old_size = real_boot_size(old);
+	void *block;
+
+	if (!size)
+		return NULL;
+	block = real.malloc(raised(size));
+	if (!block)
+		return NULL;
+	memcpy(block, old, old_size < size ? old_size : size);
+	recorded(block, size, fp, hook);
+	return block;
+}
+
+/* realloc(p, 0) frees p and returns NULL in glibc; an allocator that returns a block instead gets it counted. */
+static inline void *reallocate(void *old, size_t size, const uintptr_t *fp, enum hook hook)
+{
+	struct live_block taken;
+	bool known;
+	void *block;
+
+	if (__builtin_expect(real_is_boot(old), 0))
+		return leave_boot(old, size, fp, hook);
+	known = old && record_take(old, &taken);
+	block = real.realloc(old, size || !old ? raised(size) : 0);
+	if (known && !block && size)
+		record_put_back(&taken);
+	else if (known)
+		record_taken_freed(&taken);
+	if (block && !real_is_boot(block))
+		record_alloc(block, size, fp, hook);
+	return block;
+}
+
+void *realloc(void *old, size_t size)
+{
+	return reallocate(old, size, FRAME, HOOK_REALLOC);
+}
+
+void *reallocarray(void *old, size_t count, size_t size)
+{
+	size_t total;
+
+	if (__builtin_mul_overflow(count, size, &total)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return reallocate(old, total, FRAME, HOOK_REALLOCARRAY);
+}
+
+void free(void *block)
+{
+	if (__builtin_expect(!block, 0) || __builtin_expect(real_is_boot(block), 0))
+		return;
+	record_free(block, (uintptr_t)__builtin_return_address(0));
+	real.free(block);
+}
+
+void free_sized(void *block, size_t size)
+{
+	(void)size;
+	if (!block || real_is_boot(block))
+		return;
+	record_free(block, (uintptr_t)__builtin_return_address(0));
+	real.free(block);
+}
+
+void free_aligned_sized(void *block, size_t alignment, size_t size)
+{
+	(void)alignment, (void)size;
+	if (!block || real_is_boot(block))
+		return;
+	record_free(block, (uintptr_t)__builtin_return_address(0));
+	real.free(block);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t size)
+{
+	int result;
+
+	if (!real_resolve() || !real.posix_memalign)
+		return ENOMEM;
+	result = real.posix_memalign(block, alignment, raised(size));
+	if (result == 0)
+		recorded(*block, size, FRAME, HOOK_POSIX_MEMALIGN);
+	return result;
+}
+
+static void *no_memory(void)
+{
+	errno = ENOMEM;
+	return NULL;
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	void *block;
+
+	if (!real_resolve() || !real.aligned_alloc)
+		return no_memory();
+	block = real.aligned_alloc(alignment, raised(size));
+	recorded(block, size, FRAME, HOOK_ALIGNED_ALLOC);
+	return block;
+}
+
+void *memalign(size_t alignment, size_t size)
+{
+	void *block;
+
+	if (!real_resolve() || !real.memalign)
+		return no_memory();
+	block = real.memalign(alignment, raised(size));
+	recorded(block, size, FRAME, HOOK_MEMALIGN);
+	return block;
+}
+
+void *valloc(size_t size)
+{
+	void *block;
+
+	if (!real_resolve() || !real.valloc)
+		return no_memory();
+	block = real.valloc(raised(size));
+	recorded(block, size, FRAME, HOOK_VALLOC);
+	return block;
+}
+
+void *pvalloc(size_t size)
+{
+	void *block;
+
+	if (!real_resolve() || !real.pvalloc)
+		return no_memory();
+	block = real.pvalloc(raised(size));
+	recorded(block, size, FRAME, HOOK_PVALLOC);
+	return block;
+}
+
+size_t malloc_usable_size(void *block)
+{
+	if (!block || !real_resolve() || !real.malloc_usable_size)
+		return 0;
+	return real_is_boot(block) ? real_boot_size(block) : real.malloc_usable_size(block);
+}

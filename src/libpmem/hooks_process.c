@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * hooks_process.c - the other calls that the recorder must see: ends, unloading, sandboxes, unmapping.
+ *
+ * The memory calls are made here as the C library makes them: a system call and errno.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/types.h>
+
+#include "libpmem/modules.h"
+#include "libpmem/process.h"
+#include "libpmem/real.h"
+#include "libpmem/sys.h"
+#include "libpmem/unwind.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
+EXPORT _Noreturn void _exit(int status);
+EXPORT _Noreturn void _Exit(int status);
+EXPORT int dlclose(void *handle);
+EXPORT int prctl(int option, ...);
+EXPORT int munmap(void *addr, size_t size);
+EXPORT int mprotect(void *addr, size_t size, int protection);
+EXPORT void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...);
+
+_Noreturn void _exit(int status)
+{
+	process_end();
+	for (;;)
+		sys_call(SYS_exit_group, status, 0, 0, 0);
+}
+
+_Noreturn void _Exit(int status)
+{
+	_exit(status);
+}
+
+int dlclose(void *handle)
+{
+	int result;
+
+	if (!real_resolve() || !real.dlclose)
+		return -1;
+	result = real.dlclose(handle);
+	modules_suspect();
+	return result;
+}
+
+/* As every C library's prctl(): -errno becomes -1 and errno. */
+static long result_of(long result)
+{
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
+
+int prctl(int option, ...)
+{
+	unsigned long a, b, c, d;
+	va_list args;
+
+	va_start(args, option);
+	a = va_arg(args, unsigned long);
+	b = va_arg(args, unsigned long);
+	c = va_arg(args, unsigned long);
+	d = va_arg(args, unsigned long);
+	va_end(args);
+	if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
+		process_enter_sandbox();
+	return (int)result_of(arch_syscall6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
+}
+
+static void mappings_changed(void)
+{
+	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+}
+
+int munmap(void *addr, size_t size)
+{
+	mappings_changed();
+	return (int)result_of(sys_call(SYS_munmap, (long)addr, (long)size, 0, 0));
+}
+
+int mprotect(void *addr, size_t size, int protection)
+{
+	mappings_changed();
+	return (int)result_of(sys_call(SYS_mprotect, (long)addr, (long)size, protection, 0));
+}
+
+void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...)
+{
+	void *new_addr = NULL;
+	va_list args;
+
+	if (flags & (MREMAP_FIXED | MREMAP_DONTUNMAP)) {
+		va_start(args, flags);
+		new_addr = va_arg(args, void *);
+		va_end(args);
+	}
+	mappings_changed();
+	if (!real_resolve() || !real.mremap) {
+		errno = ENOSYS;
+		return MAP_FAILED;
+	}
+	/* Which flags make it read the last argument differs between versions. */
+	return real.mremap(addr, old_size, new_size, flags, new_addr);
+}

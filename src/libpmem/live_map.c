@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * live_map.c - maps, lists and inherits the levels of live_map.h.
+ *
+ * Behind a leaf's cells lie LIVE_MAP_TAIL more and the link to the next leaf, on a page of their own.
+ */
+#include "libpmem/live_map.h"
+
+#include <string.h>
+
+#include "libpmem/live_table.h"
+#include "libpmem/loss.h"
+#include "libpmem/sys.h"
+
+#define TOP_SIZE (sizeof(*live_map.top) << (ARCH_ADDRESS_BITS - LIVE_MAP_SPAN_LOG2))
+
+enum { PAGE_SIZE = 4096 };
+
+/* After the last cell of a leaf. */
+struct leaf_tail {
+	struct live_cell cells[LIVE_MAP_TAIL];
+	struct live_cell *next; /* all leaves of the map; immutable once published */
+};
+
+struct inherited {
+	_Atomic(struct live_cell *) *top;
+	struct live_cell *leaves;
+};
+
+struct live_map live_map;
+
+static _Atomic(struct live_cell *) leaves; /* newest leaf of live_map */
+
+/* Immutable but for live_map_fork_child(), when there is only one thread. */
+static struct inherited inherited[LIVE_INHERITED_MAX]; /* oldest first */
+static uint32_t inherited_count;
+
+/* Both levels are sparse: huge pages would make them resident as a whole. */
+static void *map_sparse(size_t size)
+{
+	void *p = sys_map(size);
+
+	if (p)
+		sys_call(SYS_madvise, (long)p, (long)size, MADV_NOHUGEPAGE, 0);
+	else
+		loss_add(LOSS_MEMORY, 1);
+	return p;
+}
+
+static size_t cells_size(void)
+{
+	return (LIVE_MAP_SPAN >> live_map.granule_log2) * sizeof(struct live_cell);
+}
+
+static size_t leaf_size(void)
+{
+	return cells_size() + PAGE_SIZE;
+}
+
+static struct leaf_tail *leaf_tail(struct live_cell *leaf)
+{
+	return (struct leaf_tail *)((char *)leaf + cells_size());
+}
+
+static bool begin_map(void)
+{
+	live_map.top = map_sparse(TOP_SIZE);
+	live_map.addr_limit = live_map.top ? (uintptr_t)1 << ARCH_ADDRESS_BITS : 0;
+	atomic_store_explicit(&leaves, NULL, memory_order_relaxed);
+	return live_map.top != NULL;
+}
+
+bool live_map_init(uint32_t granule_log2)
+{
+	live_map.granule_log2 = granule_log2;
+	inherited_count = 0;
+	return begin_map();
+}
+
+static void add_to_leaves(struct live_cell *leaf)
+{
+	struct live_cell *next = atomic_load_explicit(&leaves, memory_order_relaxed);
+
+	do {
+		leaf_tail(leaf)->next = next;
+		/* Release: pairs with the acquire in live_map_resident(). */
+	} while (!atomic_compare_exchange_weak_explicit(&leaves, &next, leaf, memory_order_release,
+							memory_order_relaxed));
+}
+
+struct live_cell *live_map_make_leaf(uintptr_t addr)
+{
+	struct live_cell *there = live_map_leaf(addr);
+	struct live_cell *leaf;
+
+	if (there || addr >= live_map.addr_limit)
+		return there;
+	leaf = map_sparse(leaf_size());
+	if (!leaf)
+		return NULL;
+	/* Release: pairs with the acquire in live_map_leaf(). */
+	if (!atomic_compare_exchange_strong_explicit(&live_map.top[addr >> LIVE_MAP_SPAN_LOG2],
+						     &there, leaf, memory_order_acq_rel,
+						     memory_order_acquire)) {
+		sys_unmap(leaf, leaf_size());
+		return there;
+	}
+	add_to_leaves(leaf);
+	return leaf;
+}
+
+static void forget_oldest(void)
+{
+	struct live_cell *leaf = inherited[0].leaves;
+
+	while (leaf) {
+		struct live_cell *next = leaf_tail(leaf)->next;
+
+		sys_unmap(leaf, leaf_size());
+		leaf = next;
+	}
+	sys_unmap((const void *)inherited[0].top, TOP_SIZE);
+	memmove(&inherited[0], &inherited[1], sizeof(inherited) - sizeof(inherited[0]));
+	inherited_count--;
+}
+
+void live_map_fork_child(void)
+{
+	if (live_map.top) {
+		if (inherited_count == LIVE_INHERITED_MAX)
+			forget_oldest();
+		inherited[inherited_count].top = live_map.top;
+		inherited[inherited_count].leaves = atomic_load_explicit(&leaves,
+									 memory_order_relaxed);
+		inherited_count++;
+	}
+	begin_map();
+}
+
+uint32_t live_map_inherited_count(void)
+{
+	return inherited_count;
+}
+
+struct live_cell *live_map_inherited(uint32_t map, uintptr_t addr)
+{
+	struct live_cell *leaf;
+
+	if (addr >> ARCH_ADDRESS_BITS != 0)
+		return NULL;
+	leaf = atomic_load_explicit(&inherited[map].top[addr >> LIVE_MAP_SPAN_LOG2],
+				    memory_order_acquire);
+	return leaf ? live_map_cell(leaf, addr, live_map.granule_log2) : NULL;
+}
+
+static size_t resident_in(const void *start, size_t size)
+{
+	unsigned char pages[256];
+	const char *at = start;
+	const char *end = at + size;
+	size_t count = 0;
+
+	while (at < end) {
+		size_t step = (size_t)(end - at);
+
+		if (step > sizeof(pages) * PAGE_SIZE)
+			step = sizeof(pages) * PAGE_SIZE;
+		if (sys_call(SYS_mincore, (long)at, (long)step, (long)pages, 0) != 0)
+			break;
+		for (size_t i = 0; i < step / PAGE_SIZE; i++)
+			count += pages[i] & 1;
+		at += step;
+	}
+	return count * PAGE_SIZE;
+}
+
+static size_t resident_map(const void *top, struct live_cell *leaf)
+{
+	size_t size = top ? resident_in(top, TOP_SIZE) : 0;
+
+	for (; leaf; leaf = leaf_tail(leaf)->next)
+		size += resident_in(leaf, leaf_size());
+	return size;
+}
+
+size_t live_map_resident(void)
+{
+	/* Acquire: pairs with the release in add_to_leaves(). */
+	struct live_cell *leaf = atomic_load_explicit(&leaves, memory_order_acquire);
+	size_t size = resident_map((const void *)live_map.top, leaf);
+
+	for (uint32_t i = 0; i < inherited_count; i++)
+		size += resident_map((const void *)inherited[i].top, inherited[i].leaves);
+	return size;
+}

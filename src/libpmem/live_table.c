@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * live_table.c - what the cells of live_map.h say.
+ *
+ * Cells, 0 = no block begins here (call-stack ids start at 1):
+ *   slack     id << 5 | slack        slack SLACK_SIDE: size in the side table
+ *   two-cell  id << 6 | code << 1    code 0..16: the size; CODE_NEXT: size in the next cell;
+ *                                    CODE_SIDE: size in the side table
+ *             size << 1 | 1          a size cell.  SIZE_LONG: low 31 bits, then the rest of the size,
+ *                                    in the two size cells after it
+ * The lowest bit keeps a size from being taken for a block when blocks freed past the hooks leave
+ * cells behind.
+ *
+ * Who writes a cell: the owner of the block that begins there or, for size cells, reaches there.
+ * Ownership passes from thread to thread through the real allocator, which orders memory; so the
+ * cells could be plain words.  They are atomic because of programs that free past the hooks: only the
+ * removal of such a stale block can meet another thread, and it uses compare-and-swap.
+ *
+ * The side entry of a block is there before its cell says so, and goes after the cell is cleared: a
+ * cell never promises an entry that is missing, whatever interrupts in between.
+ */
+#include "libpmem/live_table.h"
+
+#include <stdatomic.h>
+
+#include "libpmem/live_map.h"
+#include "libpmem/loss.h"
+#include "libpmem/side_table.h"
+
+enum {
+	SLACK_GRANULE_LOG2 = 5,
+	SLACK_SIDE = 31,
+
+	CELL_GRANULE_LOG2 = 4,
+	CODE_SIDE = 30,
+	CODE_NEXT = 31,
+	SIZE_CELLS_MAX = LIVE_MAP_TAIL, /* that one block has after its head */
+};
+
+#define SIZE_LONG ((size_t)0x7fffffff) /* this size and above: more than one size cell */
+
+/* Immutable after live_table_init(). */
+static enum live_layout layout;
+
+static inline uint32_t cell_load(const struct live_cell *cell)
+{
+	return atomic_load_explicit(&cell->value, memory_order_relaxed);
+}
+
+static inline void cell_store(struct live_cell *cell, uint32_t value)
+{
+	atomic_store_explicit(&cell->value, value, memory_order_relaxed);
+}
+
+/* After the side entry and the size cells. */
+static inline void cell_publish(struct live_cell *cell, uint32_t value)
+{
+	atomic_store_explicit(&cell->value, value, memory_order_release);
+}
+
+/* Sets the cell from value to 0.  Returns false if another thread was faster. */
+static bool cell_clear(struct live_cell *cell, uint32_t value)
+{
+	return atomic_compare_exchange_strong_explicit(&cell->value, &value, 0,
+						       memory_order_acq_rel, memory_order_relaxed);
+}
+
+static __attribute__((noinline, cold)) enum live_put put_lost(void)
+{
+	loss_add(LOSS_EVENTS, 1);
+	return LIVE_PUT_LOST;
+}
+
+/* The key in the side table: of the granule, as a cell does not know more of its block's address. */
+static uintptr_t side_key(uintptr_t addr)
+{
+	return addr >> live_map.granule_log2 << live_map.granule_log2;
+}
+
+static bool side_put(const struct live_block *block)
+{
+	const struct side_entry entry = {.size = block->size, .birth_ns = block->birth_ns};
+
+	return side_table_put(side_key(block->addr), &entry);
+}
+
+/* Completes *block, whose cell is cleared, from the side table. */
+static void side_take(struct live_block *block)
+{
+	struct side_entry entry = {0, 0};
+
+	side_table_take(side_key(block->addr), &entry);
+	block->size = entry.size;
+	block->birth_ns = entry.birth_ns;
+}
+
+/* Counts evicted stale blocks, of which the caller can be told but one. */
+static enum live_put put_result(uint32_t evicted)
+{
+	if (evicted == 0)
+		return LIVE_PUT_OK;
+	loss_add(LOSS_STALE_BLOCKS, evicted);
+	if (evicted > 1)
+		loss_add(LOSS_EVENTS, evicted - 1);
+	return LIVE_PUT_STALE;
+}
+
+/* --- slack layout --- */
+
+/* The usable size of a block of glibc's malloc: the word before it is the chunk's size, with flags in
+ * the lowest three bits.  A chunk in use lends one word of its successor's header, but a mmapped
+ * chunk (flag 2) has no successor (malloc/malloc.c: chunksize, memsize). */
+static inline size_t usable_size(uintptr_t addr)
+{
+	/* Atomic: another thread may flip PREV_INUSE in this word meanwhile. */
+	size_t header = __atomic_load_n((const size_t *)addr - 1, __ATOMIC_RELAXED);
+
+	return (header & ~(size_t)7) - 8 - ((header & 2) << 2);
+}
+
+/* Takes out whatever block the cell of addr holds. */
+static __attribute__((noinline, cold)) bool slack_remove(struct live_cell *cell, uintptr_t addr,
+							 struct live_block *block)
+{
+	uint32_t value = cell_load(cell);
+	size_t slack = value & 31;
+	struct live_block found = {.addr = addr, .stack_id = value >> 5};
+
+	if (value == 0 || !cell_clear(cell, value))
+		return false;
+	if (slack == SLACK_SIDE)
+		side_take(&found);
+	else if (usable_size(addr) >= slack)
+		found.size = usable_size(addr) - slack;
+	*block = found;
+	return true;
+}
+
+static __attribute__((noinline, cold)) enum live_put slack_put_slow(struct live_cell *cell,
+								    const struct live_block *block,
+								    struct live_block *stale)
+{
+	size_t slack = usable_size(block->addr) - block->size;
+	uint32_t evicted = slack_remove(cell, block->addr, stale);
+
+	if (slack >= SLACK_SIDE || block->birth_ns != 0) {
+		if (side_put(block)) {
+			slack = SLACK_SIDE;
+		} else if (slack < SLACK_SIDE) {
+			loss_add(LOSS_SAMPLES, 1);
+		} else {
+			put_result(evicted);
+			loss_add(LOSS_EVENTS, evicted);
+			return put_lost();
+		}
+	}
+	cell_publish(cell, block->stack_id << 5 | (uint32_t)slack);
+	return put_result(evicted);
+}
+
+static inline enum live_put slack_put(struct live_cell *leaf, const struct live_block *block,
+				      struct live_block *stale)
+{
+	struct live_cell *cell = live_map_cell(leaf, block->addr, SLACK_GRANULE_LOG2);
+	size_t slack = usable_size(block->addr) - block->size;
+
+	if (__builtin_expect(slack >= SLACK_SIDE || block->birth_ns != 0 || cell_load(cell) != 0, 0))
+		return slack_put_slow(cell, block, stale);
+	cell_publish(cell, block->stack_id << 5 | (uint32_t)slack);
+	return LIVE_PUT_OK;
+}
+
+static __attribute__((noinline, cold)) bool slack_take_slow(struct live_cell *cell, uintptr_t addr,
+							    struct live_block *block)
+{
+	/* Usable size < slack: some other block lay here when the cell was written. */
+	if ((cell_load(cell) & 31) != SLACK_SIDE)
+		loss_add(LOSS_STALE_BLOCKS, 1);
+	return slack_remove(cell, addr, block);
+}
+
+static inline bool slack_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
+{
+	struct live_cell *cell = live_map_cell(leaf, addr, SLACK_GRANULE_LOG2);
+	uint32_t value = cell_load(cell);
+	size_t slack = value & 31;
+	size_t usable;
+
+	if (value == 0)
+		return false;
+	usable = usable_size(addr);
+	if (__builtin_expect(slack == SLACK_SIDE || usable < slack, 0))
+		return slack_take_slow(cell, addr, block);
+	cell_store(cell, 0);
+	block->addr = addr;
+	block->size = usable - slack;
+	block->stack_id = value >> 5;
+	block->birth_ns = 0;
+	return true;
+}
+
+/* --- two-cell layout --- */
+
+static inline bool is_size(uint32_t value)
+{
+	return value & 1;
+}
+
+static inline bool is_head(uint32_t value)
+{
+	return value != 0 && !(value & 1);
+}
+
+static inline uint32_t code_of(uint32_t head)
+{
+	return head >> 1 & 31;
+}
+
+static inline uint32_t make_head(uint32_t stack_id, uint32_t code)
+{
+	return stack_id << 6 | code << 1;
+}
+
+static inline uint32_t make_size(size_t size)
+{
+	return (uint32_t)size << 1 | 1;
+}
+
+/* All bits set if condition, else 0, in a way that the compiler does not turn into a branch: sizes
+ * on either side of LIVE_INLINE_MAX follow each other at random, and a mispredicted branch costs more
+ * than everything else here. */
+static inline uintptr_t mask_if(bool condition)
+{
+	uintptr_t mask = -(uintptr_t)condition;
+
+	__asm__("" : "+r"(mask));
+	return mask;
+}
+
+static inline struct live_cell *choose(uintptr_t mask, struct live_cell *if_set,
+				       struct live_cell *if_clear)
+{
+	return (struct live_cell *)(((uintptr_t)if_set & mask) | ((uintptr_t)if_clear & ~mask));
+}
+
+/* Size cells that a block of size takes after its head. */
+static uint32_t size_cells(size_t size)
+{
+	if (size <= LIVE_INLINE_MAX)
+		return 0;
+	return size < SIZE_LONG ? 1 : SIZE_CELLS_MAX;
+}
+
+/* Reads and clears the size cells after head.  They belong to the head's block as long as they are
+ * size cells: a block that began there since has removed this one or overwritten them. */
+static size_t take_size_cells(struct live_cell *head)
+{
+	size_t part[SIZE_CELLS_MAX] = {0, 0, 0};
+
+	for (uint32_t i = 0; i < SIZE_CELLS_MAX; i++) {
+		uint32_t value = cell_load(head + 1 + i);
+
+		if (!is_size(value) || !cell_clear(head + 1 + i, value))
+			break;
+		part[i] = value >> 1;
+		if (i == 0 && part[0] != SIZE_LONG)
+			break;
+	}
+	return part[0] == SIZE_LONG ? part[1] | part[2] << 31 : part[0];
+}
+
+/* Takes out the block whose head is in cell, that of addr. */
+static __attribute__((noinline, cold)) bool two_cell_remove(struct live_cell *cell, uintptr_t addr,
+							    struct live_block *block)
+{
+	uint32_t value = cell_load(cell);
+	struct live_block found = {.addr = addr, .stack_id = value >> 6, .size = code_of(value)};
+
+	if (!is_head(value) || !cell_clear(cell, value))
+		return false;
+	if (code_of(value) == CODE_NEXT)
+		found.size = take_size_cells(cell);
+	else if (code_of(value) == CODE_SIDE)
+		side_take(&found);
+	*block = found;
+	return true;
+}
+
+/* Makes the cell of addr, which the caller owns, free: takes out the stale block that begins or has
+ * its size there.  Returns false if there was none. */
+static bool two_cell_evict(struct live_cell *cell, uintptr_t addr, struct live_block *stale)
+{
+	uintptr_t before = (addr & (LIVE_MAP_SPAN - 1)) >> CELL_GRANULE_LOG2; /* cells in the leaf */
+	uint32_t value = cell_load(cell);
+
+	if (is_head(value))
+		return two_cell_remove(cell, addr, stale);
+	for (uintptr_t back = 1; is_size(value) && back <= SIZE_CELLS_MAX && back <= before; back++) {
+		uint32_t owner = cell_load(cell - back);
+
+		if (is_head(owner) && code_of(owner) == CODE_NEXT)
+			return two_cell_remove(cell - back, addr - (back << CELL_GRANULE_LOG2),
+					       stale);
+		if (!is_size(owner))
+			break;
+	}
+	cell_store(cell, 0);
+	return false;
+}
+
+static uint32_t two_cell_evict_all(struct live_cell *cell, const struct live_block *block,
+				   struct live_block *stale)
+{
+	struct live_block ignored;
+	uint32_t evicted = 0;
+
+	for (uint32_t i = 0; i <= size_cells(block->size); i++)
+		evicted += two_cell_evict(cell + i, block->addr + (i << CELL_GRANULE_LOG2),
+					  evicted ? &ignored : stale);
+	return evicted;
+}
+
+static __attribute__((noinline, cold)) enum live_put two_cell_put_slow(
+	struct live_cell *cell, const struct live_block *block, struct live_block *stale)
+{
+	uint32_t evicted = two_cell_evict_all(cell, block, stale);
+	size_t size = block->size;
+	uint32_t code = CODE_NEXT;
+
+	if (block->birth_ns != 0 && side_put(block)) {
+		cell_publish(cell, make_head(block->stack_id, CODE_SIDE));
+		return put_result(evicted);
+	}
+	if (block->birth_ns != 0)
+		loss_add(LOSS_SAMPLES, 1);
+	if (size <= LIVE_INLINE_MAX) {
+		code = (uint32_t)size;
+	} else if (size < SIZE_LONG) {
+		cell_store(cell + 1, make_size(size));
+	} else {
+		cell_store(cell + 1, make_size(SIZE_LONG));
+		cell_store(cell + 2, make_size(size & SIZE_LONG));
+		cell_store(cell + 3, make_size(size >> 31));
+	}
+	cell_publish(cell, make_head(block->stack_id, code));
+	return put_result(evicted);
+}
+
+static inline enum live_put two_cell_put(struct live_cell *leaf, const struct live_block *block,
+					 struct live_block *stale)
+{
+	struct live_cell *cell = live_map_cell(leaf, block->addr, CELL_GRANULE_LOG2);
+	struct live_cell nowhere;
+	size_t size = block->size;
+	uintptr_t wide = mask_if(size > LIVE_INLINE_MAX);
+	/* The next cell may be another thread's: looked at always, used only if this block has it. */
+	uint32_t there = cell_load(cell) | (cell_load(cell + 1) & (uint32_t)wide);
+
+	if (__builtin_expect(there != 0 || block->birth_ns != 0 || size >= SIZE_LONG, 0))
+		return two_cell_put_slow(cell, block, stale);
+	cell_store(choose(wide, cell + 1, &nowhere), make_size(size));
+	cell_publish(cell,
+		     make_head(block->stack_id, (uint32_t)((size & ~wide) | (CODE_NEXT & wide))));
+	return LIVE_PUT_OK;
+}
+
+static inline bool two_cell_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
+{
+	struct live_cell *cell = live_map_cell(leaf, addr, CELL_GRANULE_LOG2);
+	struct live_cell nowhere;
+	uint32_t value = cell_load(cell);
+	uint32_t next = cell_load(cell + 1);
+	uint32_t code = code_of(value);
+	uintptr_t wide = mask_if(code == CODE_NEXT);
+	bool odd_size = ((next & 1) ^ 1) | (next == UINT32_MAX); /* no size cell, or SIZE_LONG */
+
+	if (!is_head(value))
+		return false;
+	if (__builtin_expect((code == CODE_SIDE) | (odd_size & wide), 0))
+		return two_cell_remove(cell, addr, block);
+	cell_store(cell, 0);
+	cell_store(choose(wide, cell + 1, &nowhere), 0);
+	block->addr = addr;
+	block->size = ((next >> 1) & wide) | (code & ~wide);
+	block->stack_id = value >> 6;
+	block->birth_ns = 0;
+	return true;
+}
+
+/* --- both --- */
+
+bool live_table_init(enum live_layout chosen)
+{
+	layout = chosen;
+	return live_map_init(chosen == LIVE_SLACK ? SLACK_GRANULE_LOG2 : CELL_GRANULE_LOG2);
+}
+
+/* The first block in its leaf, or in none. */
+static __attribute__((noinline, cold)) enum live_put put_first(const struct live_block *block,
+							       struct live_block *stale)
+{
+	if (!live_map_make_leaf(block->addr))
+		return put_lost();
+	return live_table_put(block, stale);
+}
+
+enum live_put live_table_put(const struct live_block *block, struct live_block *stale)
+{
+	struct live_cell *leaf = live_map_leaf(block->addr);
+
+	if (__builtin_expect(!leaf, 0))
+		return put_first(block, stale);
+	return layout == LIVE_SLACK ? slack_put(leaf, block, stale)
+				    : two_cell_put(leaf, block, stale);
+}
+
+bool live_table_take(uintptr_t addr, struct live_block *block)
+{
+	struct live_cell *leaf = live_map_leaf(addr);
+
+	if (__builtin_expect(!leaf, 0))
+		return false;
+	return layout == LIVE_SLACK ? slack_take(leaf, addr, block)
+				    : two_cell_take(leaf, addr, block);
+}
+
+void live_table_fork_child(void)
+{
+	live_map_fork_child();
+}
+
+bool live_table_take_inherited(uintptr_t addr)
+{
+	for (uint32_t map = live_map_inherited_count(); map-- > 0;) {
+		struct live_cell *cell = live_map_inherited(map, addr);
+		uint32_t value = cell ? cell_load(cell) : 0;
+
+		/* Size cells stay: nothing is put into this map any more, and a size is no block. */
+		if ((layout == LIVE_SLACK ? value != 0 : is_head(value)) && cell_clear(cell, value))
+			return true;
+	}
+	return false;
+}
+
+size_t live_table_resident(void)
+{
+	return live_map_resident();
+}

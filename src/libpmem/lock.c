@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lock.c - the spin locks of lock.h.
+ *
+ * lock_take() and lock_try() acquire what the previous holder wrote before lock_drop() released it.
+ * Only the calling thread ever stores its own lock_self() into a lock, so a relaxed read is enough
+ * to tell whether it is the holder.
+ */
+#include "libpmem/lock.h"
+
+#include "arch/arch.h"
+#include "libpmem/sys.h"
+
+enum { SPINS_PER_YIELD = 200 };
+
+/* Its address names the thread; the content is never used.  initial-exec: no call into the loader's
+ * TLS allocator, which calls malloc. */
+static __thread char self __attribute__((tls_model("initial-exec")));
+
+uintptr_t lock_self(void)
+{
+	return (uintptr_t)&self;
+}
+
+bool lock_mine(const struct lock *lock)
+{
+	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == lock_self();
+}
+
+bool lock_try(struct lock *lock)
+{
+	uintptr_t nobody = 0;
+
+	return atomic_compare_exchange_strong_explicit(&lock->owner, &nobody, lock_self(),
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+bool lock_take(struct lock *lock)
+{
+	uint32_t spins = 0;
+
+	if (lock_mine(lock))
+		return false;
+	while (!lock_try(lock)) {
+		/* Only read while somebody holds it: the cache line stays shared. */
+		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
+			arch_pause();
+			if (++spins % SPINS_PER_YIELD == 0)
+				sys_call(SYS_sched_yield, 0, 0, 0,
+					 0); /* a sandbox may refuse: spin on */
+		}
+	}
+	return true;
+}
+
+void lock_drop(struct lock *lock)
+{
+	atomic_store_explicit(&lock->owner, 0, memory_order_release);
+}
+
+void lock_reset(struct lock *lock)
+{
+	atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lock.h - spin locks that know their owner.
+ *
+ * Never on the hot path.  A signal handler that interrupted its own thread inside a critical section
+ * must not wait for it: lock_take() then returns false and the caller does without (each says how).
+ * After fork() the child resets every lock (x_fork_child() of its module); threads other than
+ * the forking one do not exist there.
+ */
+#ifndef PMEM_LIBPMEM_LOCK_H
+#define PMEM_LIBPMEM_LOCK_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Order in which locks are taken: a thread that holds one takes only ones further down. */
+enum lock_rank {
+	LOCK_PROCESS,  /* process.c: start, fork */
+	LOCK_SNAPSHOT, /* snapshot.c: the running snapshot and the log; only ever tried */
+	LOCK_MODULES,  /* modules.c: table of modules and regions */
+	LOCK_TREE,     /* tree.c: insertion of nodes */
+	LOCK_PEAK,     /* peak.c: windows of all threads */
+};
+
+struct lock {
+	_Atomic uintptr_t owner; /* lock_self() of the holder, 0 = free */
+	enum lock_rank rank;	 /* immutable; for the reader */
+};
+
+/* A number that no other living thread of this process has. */
+uintptr_t lock_self(void);
+
+/* Waits for the lock.  Returns false if this thread holds it already. */
+bool lock_take(struct lock *lock);
+
+/* Returns false at once if any thread holds it. */
+bool lock_try(struct lock *lock);
+
+/* True if the calling thread holds it. */
+bool lock_mine(const struct lock *lock);
+
+void lock_drop(struct lock *lock);
+
+/* Makes the lock free whoever held it; only in a forked child, while it has one thread. */
+void lock_reset(struct lock *lock);
+
+#endif

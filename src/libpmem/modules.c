@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * modules.c - the table of modules and code regions, see modules.h.
+ *
+ * The hot question, "which region does this page of code belong to", is answered by a direct-mapped
+ * cache of 8-byte entries {page, generation, region}; any thread reads and writes it without a lock,
+ * since an entry is complete in itself.  All tables are written under one lock and published by
+ * their counts (release).  Regions of a module that moved are rebased under the lock before its
+ * generation is published; no thread can hold a frame in a module that was not loaded until then.
+ *
+ * Anonymous code (JIT, or a library mapped by hand) is module 0; its pages are never cached, so that
+ * a library mapped there later is noticed.
+ */
+#include "libpmem/modules.h"
+
+#include <string.h>
+
+#include "libpmem/hook.h"
+#include "libpmem/lock.h"
+#include "libpmem/loss.h"
+#include "libpmem/maps.h"
+#include "libpmem/rules.h"
+#include "libpmem/store.h"
+#include "libpmem/sys.h"
+
+/* From <dlfcn.h> of glibc >= 2.35; declared here so that older headers compile and older libraries load. */
+struct found_object {
+	unsigned long long flags;
+	void *map_start;
+	void *map_end;
+	void *link_map;
+	void *eh_frame;
+	unsigned long long reserved[7];
+};
+extern int _dl_find_object(void *addr, struct found_object *result) __attribute__((weak));
+
+/* The part of struct link_map that <link.h> documents. */
+struct loader_map {
+	uintptr_t addr;
+	const char *name;
+};
+
+enum {
+	MODULE_ANONYMOUS = 0,
+	CACHE_SIZE = 1024,
+	PAGE_SHIFT = 12,
+	REGION_BITS = 12,
+	GENERATION_BITS = 17,
+	PATH_MAX_SIZE = MAPS_PATH_MAX,
+};
+
+/* What the profile will say of a region: pc32 >> MODULES_REGION_BITS is its index. */
+struct region {
+	uint32_t module_id;
+	uint32_t chunk; /* number of the MiB in the module; of the address for anonymous code */
+};
+
+static struct lock modules_lock = {.rank = LOCK_MODULES};
+static struct module modules[MODULES_MAX];
+static _Atomic uint32_t module_count;
+static struct region *regions; /* [MODULES_REGIONS_MAX] in the store */
+static _Atomic uintptr_t region_bases[MODULES_REGIONS_MAX];
+static _Atomic uint32_t region_count;
+static _Atomic uint64_t cache[CACHE_SIZE];
+static _Atomic uint32_t generation = 1;
+static _Atomic bool suspected;
+static size_t text_used;	/* under lock: bytes of STORE_TEXT */
+static char *scratch_path;	/* under lock; [PATH_MAX_SIZE] */
+static char program_path[PATH_MAX_SIZE];
+
+_Atomic uint32_t modules_epoch;
+uintptr_t modules_loader_start;
+uintptr_t modules_loader_size;
+
+/* --- what the loader says ------------------------------------------------------------------- */
+
+struct found {
+	uintptr_t start;
+	uintptr_t end;
+	const void *link_map; /* NULL when found through maps_find() */
+	const char *path;
+};
+
+static bool find_by_maps(uintptr_t pc, struct found *found)
+{
+	struct maps_object object = {.path = scratch_path};
+
+	if (!scratch_path || !maps_find(pc, &object))
+		return false;
+	*found = (struct found){.start = object.start, .end = object.end, .path = object.path};
+	return true;
+}
+
+/* The object loaded at pc.  With maps_find(): under lock only. */
+static bool find_object(uintptr_t pc, struct found *found)
+{
+	struct found_object object;
+	const struct loader_map *map;
+
+	if (!_dl_find_object)
+		return find_by_maps(pc, found);
+	if (_dl_find_object((void *)pc, &object) != 0)
+		return false;
+	map = object.link_map;
+	*found = (struct found){.start = (uintptr_t)object.map_start,
+				.end = (uintptr_t)object.map_end,
+				.link_map = map,
+				.path = map && map->name ? map->name : ""};
+	if (!*found->path)
+		found->path = program_path;
+	return true;
+}
+
+/* --- table ----------------------------------------------------------------------------------- */
+
+/* A copy of path in the store; "" when there is no room. */
+static const char *keep_path(const char *path)
+{
+	size_t size = strlen(path) + 1;
+	size_t room = STORE_BLOCK_SIZE - text_used % STORE_BLOCK_SIZE;
+	char *block;
+
+	if (size > PATH_MAX_SIZE)
+		return "";
+	if (size > room)
+		text_used += room;
+	block = store_block(STORE_TEXT, (uint32_t)(text_used / STORE_BLOCK_SIZE));
+	if (!block)
+		return "";
+	block += text_used % STORE_BLOCK_SIZE;
+	memcpy(block, path, size);
+	text_used += size;
+	return block;
+}
+
+static bool same_identity(const struct module *module, const char *path, const struct elf_image *image)
+{
+	return module->build_id.size == image->build_id.size &&
+	       memcmp(module->build_id.bytes, image->build_id.bytes, image->build_id.size) == 0 &&
+	       strcmp(module->path, path) == 0 &&
+	       module->end - module->start == image->end - image->start;
+}
+
+static bool is_loaded(const struct module *module)
+{
+	return atomic_load_explicit(&module->loaded, memory_order_relaxed) != 0;
+}
+
+/* Moves the module's regions to where it lies now. */
+static void rebase_regions(uint32_t id)
+{
+	uint32_t i, count = atomic_load_explicit(&region_count, memory_order_relaxed);
+
+	for (i = 1; i < count; i++)
+		if (regions[i].module_id == id)
+			atomic_store_explicit(&region_bases[i],
+					      modules[id].start + ((uintptr_t)regions[i].chunk
+								   << MODULES_REGION_BITS),
+					      memory_order_relaxed);
+}
+
+static void place_module(struct module *module, const struct found *found, const struct elf_image *image)
+{
+	module->bias = image->bias;
+	module->start = found->start;
+	module->end = found->end;
+	module->link_map = found->link_map;
+	module->cfi = (struct cfi_section){.hdr = image->eh_frame_hdr,
+					   .start = image->eh_frame_start,
+					   .end = image->eh_frame_end};
+	module->dynsym = image->dynsym;
+	module->build_id_addr = image->build_id_addr;
+	atomic_store_explicit(&module->loaded, 1, memory_order_relaxed);
+}
+
+/* The record for an object that has none yet, or whose record says unloaded. 0: no room. */
+static uint32_t add_module(const struct found *found)
+{
+	uint32_t id, count = atomic_load_explicit(&module_count, memory_order_relaxed);
+	uint32_t instance = 0;
+	struct elf_image image;
+
+	if (!elf_image_open(found->start, found->end, &image))
+		image = (struct elf_image){.start = found->start, .end = found->end, .bias = found->start};
+	for (id = 1; id < count; id++) {
+		if (!same_identity(&modules[id], found->path, &image))
+			continue;
+		if (!is_loaded(&modules[id])) {
+			place_module(&modules[id], found, &image);
+			rebase_regions(id);
+			return id;
+		}
+		instance++;
+	}
+	if (count == MODULES_MAX) {
+		loss_add(LOSS_MODULES, 1);
+		return 0;
+	}
+	modules[count].path = keep_path(found->path);
+	modules[count].build_id = image.build_id;
+	modules[count].instance = instance;
+	place_module(&modules[count], found, &image);
+	/* Release: the record; pairs with modules_count(). */
+	atomic_store_explicit(&module_count, count + 1, memory_order_release);
+	return count;
+}
+
+static void changed(void)
+{
+	rules_flush();
+	/* Release: everything about the new state; pairs with modules_generation(). */
+	atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+}
+
+static bool still_there(const struct module *module)
+{
+	struct found found;
+
+	if (!find_object(module->start, &found) || found.start != module->start ||
+	    found.end != module->end || found.link_map != module->link_map)
+		return false;
+	return !module->build_id.size ||
+	       memcmp((const void *)module->build_id_addr, module->build_id.bytes,
+		      module->build_id.size) == 0;
+}
+
+static void forget(struct module *module)
+{
+	atomic_store_explicit(&module->loaded, 0, memory_order_relaxed);
+	module->cfi.hdr = 0;
+	module->dynsym.count = 0;
+}
+
+static bool check_locked(void)
+{
+	uint32_t id, count = atomic_load_explicit(&module_count, memory_order_relaxed);
+	bool any = false;
+
+	for (id = 1; id < count; id++) {
+		if (!is_loaded(&modules[id]) || still_there(&modules[id]))
+			continue;
+		forget(&modules[id]);
+		any = true;
+	}
+	return any;
+}
+
+void modules_suspect(void)
+{
+	atomic_store_explicit(&suspected, true, memory_order_relaxed);
+	/* Release: the flag; pairs with the exchange in modules_refresh(). */
+	atomic_fetch_add_explicit(&modules_epoch, 1, memory_order_release);
+}
+
+void modules_refresh(void)
+{
+	if (!atomic_exchange_explicit(&suspected, false, memory_order_acq_rel))
+		return;
+	if (!lock_take(&modules_lock)) {
+		modules_suspect();
+		return;
+	}
+	if (check_locked())
+		changed();
+	lock_drop(&modules_lock);
+}
+
+/* The module that contains pc; MODULE_ANONYMOUS if none.  Under lock. */
+static uint32_t module_at(uintptr_t pc)
+{
+	uint32_t id, count = atomic_load_explicit(&module_count, memory_order_relaxed);
+	struct found found;
+
+	if (!find_object(pc, &found))
+		return MODULE_ANONYMOUS;
+	for (id = 1; id < count; id++) {
+		if (!is_loaded(&modules[id]) || found.start >= modules[id].end ||
+		    modules[id].start >= found.end)
+			continue;
+		if (still_there(&modules[id]))
+			return id;
+		forget(&modules[id]);
+		changed();
+	}
+	return add_module(&found);
+}
+
+/* --- regions --------------------------------------------------------------------------------- */
+
+static uint32_t add_region(uint32_t module_id, uint32_t chunk, uintptr_t base)
+{
+	uint32_t i, count = atomic_load_explicit(&region_count, memory_order_relaxed);
+
+	for (i = 1; i < count; i++)
+		if (regions[i].module_id == module_id && regions[i].chunk == chunk)
+			return i;
+	if (count == MODULES_REGIONS_MAX) {
+		loss_add(LOSS_MODULES, 1);
+		return 0;
+	}
+	regions[count] = (struct region){.module_id = module_id, .chunk = chunk};
+	atomic_store_explicit(&region_bases[count], base, memory_order_relaxed);
+	/* Release: the region; pairs with modules_locate(). */
+	atomic_store_explicit(&region_count, count + 1, memory_order_release);
+	return count;
+}
+
+static uint64_t cache_key(uintptr_t pc)
+{
+	uint64_t gen = atomic_load_explicit(&generation, memory_order_acquire);
+
+	return (pc >> PAGE_SHIFT) << GENERATION_BITS | (gen & ((1u << GENERATION_BITS) - 1));
+}
+
+/* Under lock. */
+static uint32_t find_region(uintptr_t pc)
+{
+	uint32_t id = module_at(pc), region;
+	uintptr_t start = id ? modules[id].start : 0;
+	uint32_t chunk = (uint32_t)((pc - start) >> MODULES_REGION_BITS);
+
+	region = add_region(id, chunk, start + ((uintptr_t)chunk << MODULES_REGION_BITS));
+	if (id && region)
+		atomic_store_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
+				      cache_key(pc) << REGION_BITS | region, memory_order_relaxed);
+	return region;
+}
+
+/* A page of code can hold the end of one region and the start of the next when a module does not
+ * begin on a page; it always does, so page -> region is a function. */
+static uint32_t region_of(uintptr_t pc)
+{
+	uint64_t entry = atomic_load_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE], memory_order_relaxed);
+	uint32_t region;
+
+	if (__builtin_expect(entry >> REGION_BITS == cache_key(pc), 1))
+		return (uint32_t)entry & ((1u << REGION_BITS) - 1);
+	if (pc >> ARCH_ADDRESS_BITS || !lock_take(&modules_lock))
+		return 0;
+	region = find_region(pc);
+	lock_drop(&modules_lock);
+	return region;
+}
+
+uint32_t modules_encode(uintptr_t ra)
+{
+	uint32_t region = region_of(ra - 1);
+	uintptr_t base;
+
+	if (!region)
+		return MODULES_SPECIAL_UNKNOWN;
+	base = atomic_load_explicit(&region_bases[region], memory_order_relaxed);
+	return region << MODULES_REGION_BITS | (uint32_t)(ra - 1 - base);
+}
+
+void modules_locate(uint32_t pc32, struct modules_location *location)
+{
+	uint32_t region = pc32 >> MODULES_REGION_BITS;
+	const struct module *module;
+
+	if (!region || region >= atomic_load_explicit(&region_count, memory_order_acquire)) {
+		*location = (struct modules_location){.offset = pc32};
+		return;
+	}
+	module = &modules[regions[region].module_id];
+	location->module = module;
+	location->module_id = regions[region].module_id;
+	location->address = atomic_load_explicit(&region_bases[region], memory_order_relaxed) +
+			    (pc32 & ((1u << MODULES_REGION_BITS) - 1)) + 1;
+	location->offset = location->address - module->bias;
+}
+
+bool modules_cfi(uintptr_t pc, struct cfi_section *section)
+{
+	uint32_t region = region_of(pc);
+
+	if (!region)
+		return false;
+	*section = modules[regions[region].module_id].cfi;
+	return section->hdr != 0;
+}
+
+const char *modules_special_name(uint32_t number)
+{
+	static const char *const names[] = {
+		[MODULES_SPECIAL_SIGNAL] = "[signal handler]",
+		[MODULES_SPECIAL_BEYOND_BUDGET] = "[beyond budget]",
+		[MODULES_SPECIAL_TRUNCATED] = "[truncated]",
+		[MODULES_SPECIAL_UNKNOWN] = "[unknown module]",
+	};
+
+	return number < sizeof(names) / sizeof(*names) ? names[number] : NULL;
+}
+
+uint32_t modules_count(void)
+{
+	return atomic_load_explicit(&module_count, memory_order_acquire);
+}
+
+const struct module *modules_get(uint32_t id)
+{
+	return &modules[id];
+}
+
+uint32_t modules_generation(void)
+{
+	return atomic_load_explicit(&generation, memory_order_acquire);
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static void find_loader(void)
+{
+	struct found found;
+
+	if (_dl_find_object && find_object((uintptr_t)&_dl_find_object, &found)) {
+		modules_loader_start = found.start;
+		modules_loader_size = found.end - found.start;
+	}
+}
+
+static bool make_tables(void)
+{
+	_Static_assert(sizeof(struct region) * MODULES_REGIONS_MAX <= STORE_BLOCK_SIZE, "one block");
+	regions = store_block(STORE_MODULES, 0);
+	text_used = 0;
+	modules[MODULE_ANONYMOUS].path = "";
+	atomic_store_explicit(&module_count, 1, memory_order_relaxed);
+	atomic_store_explicit(&region_count, 1, memory_order_relaxed);
+	return regions != NULL;
+}
+
+bool modules_init(void)
+{
+	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path, sizeof(program_path) - 1);
+
+	program_path[size > 0 ? size : 0] = 0;
+	scratch_path = sys_map(PATH_MAX_SIZE);
+	find_loader();
+	return make_tables();
+}
+
+void modules_fork_child(void)
+{
+	lock_reset(&modules_lock);
+	make_tables();
+	changed();
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * modules.h - which module (program, library, anonymous code) an address belongs to, over time.
+ *
+ * A module is found at the first frame that lies in it: _dl_find_object() (glibc >= 2.35, lock-free)
+ * or, without it, a raw read of /proc/self/maps.  Never dl_iterate_phdr() or dladdr(): they take the
+ * loader's lock.  A module that is unloaded keeps its record; the same file loaded again (same
+ * build-id and path) gets the same record back, wherever it lies now.
+ *
+ * A code address is stored in 32 bits as (region, offset): a region is 1 MiB of one module, so pc32
+ * is independent of where the module lies and never means two modules.
+ */
+#ifndef PMEM_LIBPMEM_MODULES_H
+#define PMEM_LIBPMEM_MODULES_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/cfi.h"
+#include "core/elf_view.h"
+
+enum {
+	MODULES_MAX = 2048,
+	MODULES_REGION_BITS = 20, /* low bits of pc32: offset in the region */
+	MODULES_REGIONS_MAX = 4096,
+	/* Region 0: not code but a name, see modules_special_name(). */
+	MODULES_SPECIAL_SIGNAL = 1,
+	MODULES_SPECIAL_BEYOND_BUDGET = 2,
+	MODULES_SPECIAL_TRUNCATED = 3,
+	MODULES_SPECIAL_UNKNOWN = 4, /* no room in the tables */
+};
+
+/* Immutable once published, but for the fields marked. */
+struct module {
+	const char *path;	   /* as the loader names it; "" = anonymous code */
+	struct elf_build_id build_id;
+	uintptr_t bias;		   /* under lock: address = file address + bias, where it lies or lay last */
+	uintptr_t start;	   /* under lock */
+	uintptr_t end;		   /* under lock */
+	uint32_t instance;	   /* 0, or n if the same file was loaded n times before at the same moment */
+	_Atomic uint32_t loaded;   /* 0 after it was unloaded */
+	struct cfi_section cfi;	   /* valid while loaded; hdr 0 = none */
+	struct elf_symbols dynsym; /* valid while loaded */
+	const void *link_map;	   /* identity for the loader */
+	uintptr_t build_id_addr;
+};
+
+/* A stored code address, in the terms of the log. */
+struct modules_location {
+	const struct module *module; /* NULL for a special name */
+	uint32_t module_id;
+	uint64_t offset;   /* return address minus the module's bias: as in the file's symbol table */
+	uintptr_t address; /* return address, where the module lies or lay last */
+};
+
+bool modules_init(void);
+
+/* The pc32 of a return address (of ra - 1, the call).  Never fails: MODULES_SPECIAL_UNKNOWN at worst. */
+uint32_t modules_encode(uintptr_t ra);
+
+/* Where pc32 lies.  For a special name location->module is NULL and location->offset is its number. */
+void modules_locate(uint32_t pc32, struct modules_location *location);
+
+/* "[truncated]" and so on, or NULL. */
+const char *modules_special_name(uint32_t number);
+
+/* The unwind tables of the module that contains pc.  Returns false if none does. */
+bool modules_cfi(uintptr_t pc, struct cfi_section *section);
+
+/* Number of module records, and one of them (id < modules_count()). */
+uint32_t modules_count(void);
+const struct module *modules_get(uint32_t id);
+
+/* The loader may have unloaded something: modules_refresh() before the next capture. */
+void modules_suspect(void);
+
+/* If modules_suspect() was called since: looks for modules that were unloaded or replaced, and flushes
+ * what depends on them (rule cache; stack caches by modules_generation()). */
+void modules_refresh(void);
+
+/* Grows with modules_suspect(): a cheap test for "nothing happened". */
+extern _Atomic uint32_t modules_epoch;
+
+/* Grows with every change that can make a cached rule or stack wrong. */
+uint32_t modules_generation(void);
+
+/* The program's dynamic loader: an event whose return address lies there may mean a change. */
+extern uintptr_t modules_loader_start;
+extern uintptr_t modules_loader_size;
+
+void modules_fork_child(void);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * names.h - function names for the log, from ELF symbol tables.
+ *
+ * Called by snapshot.c under LOCK_SNAPSHOT only.  A module's .symtab (and, once it is unloaded, its
+ * .dynsym) is mapped from its file if the file is the one that was loaded (same build-id) and the table is not
+ * larger than settings.symtab_max; otherwise .dynsym is read from memory.  A sorted index is built
+ * once per module; a name is used only if the symbol's size covers the address.
+ */
+#ifndef PMEM_LIBPMEM_NAMES_H
+#define PMEM_LIBPMEM_NAMES_H
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libpmem/modules.h"
+
+struct name {
+	const char *symbol; /* as in the table (not demangled); NULL = unknown */
+	uint64_t offset;    /* return address minus the symbol's address */
+};
+
+/* The function that the call at location is in. */
+void names_find(const struct modules_location *location, struct name *name);
+
+void names_fork_child(void);
+
+#endif

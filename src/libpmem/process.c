@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.c - start, fork, sandbox and end of recording, see process.h.
+ *
+ * The first event may come before any constructor, ours and libc's included; then it starts the
+ * recorder.  What needs libc (end handlers) waits for the constructor.
+ */
+#define _GNU_SOURCE
+#include "libpmem/process.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "libpmem/counters.h"
+#include "libpmem/histogram.h"
+#include "libpmem/live_table.h"
+#include "libpmem/lock.h"
+#include "libpmem/log.h"
+#include "libpmem/loss.h"
+#include "libpmem/modules.h"
+#include "libpmem/names.h"
+#include "libpmem/peak.h"
+#include "libpmem/real.h"
+#include "libpmem/record.h"
+#include "libpmem/settings.h"
+#include "libpmem/side_table.h"
+#include "libpmem/snapshot.h"
+#include "libpmem/store.h"
+#include "libpmem/sys.h"
+#include "libpmem/thread.h"
+#include "libpmem/tree.h"
+#include "libpmem/unwind.h"
+#include "libpmem/verify.h"
+
+enum state { STATE_NEW, STATE_RECORDING, STATE_OFF };
+
+enum { ENVIRONMENT_MAX = 1 << 20, VARIABLES_MAX = 1 << 14 };
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18 /* Linux 4.14 */
+#endif
+
+/* Of the dynamic loader and the C library; the dso handle NULL stands for the program. */
+extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
+extern int __cxa_at_quick_exit(void (*function)(void *), void *dso) __attribute__((weak));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso)
+	__attribute__((weak));
+extern char **environ;
+
+static _Atomic uint32_t never_records;
+_Atomic uint32_t *process_mark __attribute__((visibility("hidden"))) = &never_records;
+
+static struct lock process_lock = {.rank = LOCK_PROCESS};
+static _Atomic enum state state;
+static _Atomic pid_t pid; /* of the process that recorded last in this memory */
+static _Atomic uint32_t *wiped_mark; /* in a page of its own; immutable after start() */
+
+/* --- what to record -------------------------------------------------------------------------- */
+
+/* Shell pattern with * and ? only. */
+static bool matches(const char *pattern, const char *text)
+{
+	const char *star = NULL, *retry = NULL;
+
+	while (*text) {
+		if (*pattern == '*') {
+			star = ++pattern;
+			retry = text;
+		} else if (*pattern == '?' || *pattern == *text) {
+			pattern++;
+			text++;
+		} else if (star) {
+			pattern = star;
+			text = ++retry;
+		} else {
+			return false;
+		}
+	}
+	while (*pattern == '*')
+		pattern++;
+	return !*pattern;
+}
+
+static bool is_chosen(void)
+{
+	char path[512];
+	ssize_t size;
+	const char *name;
+
+	if (!settings.only[0])
+		return true;
+	size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
+	if (size <= 0)
+		return true;
+	path[size] = 0;
+	name = strrchr(path, '/');
+	return matches(settings.only, name ? name + 1 : path);
+}
+
+/* Before libc's own constructor environ is not set; the kernel's copy is. */
+static void read_kernel_environment(void)
+{
+	char *text = sys_map(ENVIRONMENT_MAX);
+	char **variables = sys_map(VARIABLES_MAX * sizeof(*variables));
+	int fd = sys_openat(AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC, 0);
+	size_t size = 0, at, count = 0;
+	ssize_t got;
+
+	while (text && fd >= 0 && size < ENVIRONMENT_MAX - 1 &&
+	       (got = sys_read(fd, text + size, ENVIRONMENT_MAX - 1 - size)) > 0)
+		size += (size_t)got;
+	for (at = 0; variables && at < size && count < VARIABLES_MAX - 1; at += strlen(text + at) + 1)
+		variables[count++] = text + at;
+	settings_read(variables);
+	if (fd >= 0)
+		sys_close(fd);
+	if (text)
+		sys_unmap(text, ENVIRONMENT_MAX);
+	if (variables)
+		sys_unmap(variables, VARIABLES_MAX * sizeof(*variables));
+}
+
+/* PMEM_CHILDREN=0: programs that this one executes must not load us.  In place: the program's
+ * environment keeps its strings and their order. */
+static void leave_preload(void)
+{
+	static const char variable[] = "LD_PRELOAD=", library[] = "libpmem.so";
+	char **entry, *from, *to;
+	size_t size;
+
+	for (entry = environ; entry && *entry; entry++) {
+		if (strncmp(*entry, variable, sizeof(variable) - 1) != 0)
+			continue;
+		from = to = *entry + sizeof(variable) - 1;
+		while (*from) {
+			size = strcspn(from, ": ");
+			if (size < sizeof(library) - 1 ||
+			    memcmp(from + size - (sizeof(library) - 1), library, sizeof(library) - 1) != 0) {
+				memmove(to, from, size);
+				to += size;
+				if (from[size])
+					*to++ = from[size];
+			}
+			from += size + (from[size] != 0);
+		}
+		*to = 0;
+	}
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+static void on_fork_child(void)
+{
+	if (wiped_mark)
+		atomic_store_explicit(wiped_mark, 0, memory_order_relaxed);
+}
+
+static bool make_mark(void)
+{
+	_Atomic uint32_t *mark = sys_map(4096);
+
+	if (!mark)
+		return false;
+	/* An old kernel cannot wipe: the C library tells of fork(), at least. */
+	if (sys_call(SYS_madvise, (long)mark, 4096, MADV_WIPEONFORK, 0) != 0 && __register_atfork)
+		__register_atfork(NULL, NULL, on_fork_child, NULL);
+	wiped_mark = mark;
+	process_mark = mark;
+	return true;
+}
+
+static bool start_modules(void)
+{
+	if (environ)
+		settings_read(environ);
+	else
+		read_kernel_environment();
+	if (getauxval(AT_SECURE) || !is_chosen() || !tree_init(settings.max_nodes) || !modules_init() ||
+	    !live_table_init(real.layout) || !make_mark())
+		return false;
+	peak_init();
+	thread_init();
+	log_init();
+	snapshot_init();
+	return true;
+}
+
+static bool start(void)
+{
+	bool ok;
+
+	if (!real_resolve())
+		return false;
+	ok = start_modules();
+	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
+	atomic_store_explicit(&state, ok ? STATE_RECORDING : STATE_OFF, memory_order_relaxed);
+	if (ok)
+		/* Release: all state; read by process_records() in threads that this one makes. */
+		atomic_store_explicit(wiped_mark, 1, memory_order_release);
+	return ok;
+}
+
+/* The parent's state is forgotten, not changed: its memory is a copy, but the next step's is not. */
+static bool start_child(void)
+{
+	store_fork_child();
+	loss_fork_child();
+	tree_fork_child();
+	modules_fork_child();
+	counters_fork_child();
+	histogram_fork_child();
+	peak_fork_child();
+	live_table_fork_child();
+	side_table_fork_child();
+	record_fork_child();
+	thread_fork_child();
+	log_fork_child();
+	names_fork_child();
+	snapshot_fork_child();
+	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
+	atomic_store_explicit(wiped_mark, 1, memory_order_release);
+	return true;
+}
+
+bool process_begin(void)
+{
+	bool ok = false;
+
+	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_OFF)
+		return false;
+	if (lock_mine(&process_lock))
+		return false;
+	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING &&
+	    atomic_load_explicit(&pid, memory_order_relaxed) != sys_getpid())
+		lock_reset(&process_lock);
+	if (!lock_take(&process_lock))
+		return false;
+	if (process_records())
+		ok = true;
+	else if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_NEW)
+		ok = start();
+	else if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING && settings.children)
+		ok = start_child();
+	else
+		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+	lock_drop(&process_lock);
+	return ok;
+}
+
+void process_stop(void)
+{
+	atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+	process_mark = &never_records;
+}
+
+void process_enter_sandbox(void)
+{
+	if (!process_records())
+		return;
+	if (settings.log)
+		log_open();
+	atomic_store_explicit(&sys_sandbox, true, memory_order_relaxed);
+}
+
+/* --- end ------------------------------------------------------------------------------------- */
+
+void process_end(void)
+{
+	if (!process_records())
+		return;
+	if (!sys_sandboxed() && sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
+		return;
+	snapshot_final();
+}
+
+static void at_exit(void *arg)
+{
+	(void)arg;
+	process_end();
+}
+
+/* Registered before anything of the program's, and for no library: runs after all their handlers and
+ * destructors. */
+__attribute__((constructor)) static void construct(void)
+{
+	bool records = process_records() || process_begin();
+
+	__cxa_atexit(at_exit, NULL, NULL);
+	if (__cxa_at_quick_exit)
+		__cxa_at_quick_exit(at_exit, NULL);
+	if (!records)
+		return;
+	if (!settings.children)
+		leave_preload();
+	if (settings.log)
+		log_open();
+	verify_init();
+}

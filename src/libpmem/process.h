@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.h - the recorder's life in a process: start, fork, sandbox, end.
+ *
+ * Every event first looks at a word in a page that the kernel wipes in a forked child
+ * (MADV_WIPEONFORK), so that fork(), _Fork() and raw clone() are all noticed, at the child's first
+ * event.  A vfork() child shares the page and is taken for its parent, whose memory it uses.
+ */
+#ifndef PMEM_LIBPMEM_PROCESS_H
+#define PMEM_LIBPMEM_PROCESS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+extern _Atomic uint32_t *process_mark __attribute__((visibility("hidden")));
+
+/* True if this process has begun to record.  False: process_begin() decides. */
+static inline bool process_records(void)
+{
+	return __builtin_expect(__atomic_load_n((uint32_t *)process_mark, __ATOMIC_RELAXED) != 0, 1);
+}
+
+/* Begins to record, in a new process image or in a forked child, unless it is switched off here or
+ * being begun by this very call chain.  True: events are recorded from now on. */
+bool process_begin(void);
+
+/* The end of the process by a call that runs no handlers, or the last of them: the final snapshot.
+ * Does nothing in a vfork() child. */
+void process_end(void);
+
+/* The program is about to enter a sandbox: from now on only memory calls, write and exit. */
+void process_enter_sandbox(void);
+
+/* Stops recording for good, after one of our own invariants broke. */
+void process_stop(void);
+
+#endif

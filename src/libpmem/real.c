@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * real.c - resolves the real allocator without recursion, see real.h.
+ */
+#define _GNU_SOURCE
+#include "libpmem/real.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "libpmem/lock.h"
+#include "libpmem/sys.h"
+
+enum { ARENA_SIZE = 64 * 1024, ARENA_ALIGN = 32 };
+
+char real_boot_arena[ARENA_SIZE] __attribute__((aligned(ARENA_ALIGN), visibility("hidden")));
+static _Atomic size_t arena_used;
+static _Atomic uintptr_t resolver; /* lock_self() of the thread at work; 1 = done */
+
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+extern char **environ;
+
+/* A block is preceded by its size. */
+static void *boot_block(size_t size)
+{
+	size_t room, at;
+
+	if (size > ARENA_SIZE)
+		return NULL;
+	room = (size + ARENA_ALIGN + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
+	at = atomic_fetch_add_explicit(&arena_used, room, memory_order_relaxed) + ARENA_ALIGN;
+	if (at + size > ARENA_SIZE)
+		return NULL;
+	memcpy(real_boot_arena + at - sizeof(size), &size, sizeof(size));
+	return real_boot_arena + at;
+}
+
+size_t real_boot_size(const void *block)
+{
+	size_t size;
+
+	memcpy(&size, (const char *)block - sizeof(size), sizeof(size));
+	return size;
+}
+
+static void *boot_malloc(size_t size)
+{
+	return real_resolve() ? real.malloc(size) : boot_block(size);
+}
+
+static void *boot_calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (real_resolve())
+		return real.calloc(count, size);
+	return __builtin_mul_overflow(count, size, &total) ? NULL : boot_block(total);
+}
+
+static void *boot_realloc(void *old, size_t size)
+{
+	return real_resolve() ? real.realloc(old, size) : boot_block(size);
+}
+
+static void boot_free(void *block)
+{
+	if (real_resolve())
+		real.free(block);
+}
+
+struct real real __attribute__((visibility("hidden"))) = {
+	.malloc = boot_malloc,
+	.calloc = boot_calloc,
+	.realloc = boot_realloc,
+	.free = boot_free,
+};
+
+/* The layout that needs no allocator's internals, unless the functions are plain glibc's: they lie in the
+ * library that the loader maps for the C library, and no tunable changes what they do. */
+static bool is_glibc(void *function)
+{
+	char *const *entry;
+	Dl_info here, libc;
+
+	if (!gnu_get_libc_version || !dladdr(function, &here) ||
+	    !dladdr((void *)gnu_get_libc_version, &libc) || here.dli_fbase != libc.dli_fbase)
+		return false;
+	for (entry = environ; entry && *entry; entry++)
+		if (strncmp(*entry, "MALLOC_CHECK_=", 14) == 0 || strstr(*entry, "glibc.malloc.check") ||
+		    strstr(*entry, "glibc.mem.tagging"))
+			return false;
+	return true;
+}
+
+static void find_all(void)
+{
+	struct real found;
+
+	found.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
+	found.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
+	found.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
+	found.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+	found.posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
+	found.aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
+	found.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
+	found.valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc");
+	found.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
+	found.malloc_usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+	found.dlclose = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
+	found.layout = is_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
+	found.minimum = found.layout == LIVE_SLACK ? 0 : 9;
+	real = found;
+}
+
+bool real_resolve(void)
+{
+	uintptr_t nobody = 0, self = lock_self();
+
+	/* Acquire: pairs with the release below. */
+	if (atomic_load_explicit(&resolver, memory_order_acquire) == 1)
+		return true;
+	if (!atomic_compare_exchange_strong_explicit(&resolver, &nobody, self, memory_order_acquire,
+						     memory_order_acquire)) {
+		if (nobody == self)
+			return false;
+		while (atomic_load_explicit(&resolver, memory_order_acquire) != 1)
+			arch_pause();
+		return true;
+	}
+	find_all();
+	/* Release: the table; pairs with the acquire above. */
+	atomic_store_explicit(&resolver, 1, memory_order_release);
+	return true;
+}

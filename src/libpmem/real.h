@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * real.h - the allocator that the hooks pass on to: the next one in the search order.
+ *
+ * Until it is resolved the pointers lead to functions that resolve it first; what dlsym() itself
+ * allocates meanwhile comes from a boot arena, whose blocks are never given back.
+ */
+#ifndef PMEM_LIBPMEM_REAL_H
+#define PMEM_LIBPMEM_REAL_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libpmem/live_table.h"
+
+/* Immutable after real_resolve().  A function that the allocator lacks is NULL, but for those that
+ * every C library has: malloc, calloc, realloc, free. */
+struct real {
+	void *(*malloc)(size_t size);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *old, size_t size);
+	void (*free)(void *block);
+	int (*posix_memalign)(void **block, size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	size_t (*malloc_usable_size)(void *block);
+	int (*dlclose)(void *handle);
+	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
+	size_t minimum; /* smaller requests are raised to this: live_table.h */
+	enum live_layout layout;
+};
+
+extern struct real real __attribute__((visibility("hidden")));
+
+/* Finds the functions; at most once.  Returns false while this call chain is finding them. */
+bool real_resolve(void);
+
+/* True for a block of the boot arena. */
+static inline bool real_is_boot(const void *block)
+{
+	extern char real_boot_arena[] __attribute__((visibility("hidden")));
+
+	return (uintptr_t)block - (uintptr_t)real_boot_arena < (uintptr_t)64 * 1024;
+}
+
+/* Requested size of a boot block. */
+size_t real_boot_size(const void *block);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rss.h - the resident set of this process, through a descriptor opened at start.
+ *
+ * Not safe against itself: called under LOCK_SNAPSHOT, and before there is a second thread.
+ */
+#ifndef PMEM_LIBPMEM_RSS_H
+#define PMEM_LIBPMEM_RSS_H
+#include <stdint.h>
+
+/* Opens /proc/self/statm: later the program may have changed its root, or hidden /proc. */
+void rss_init(void);
+
+/* Bytes; 0 = unknown. */
+uint64_t rss_bytes(void);
+
+/* The inherited descriptor tells of the parent: opens the child's own. */
+void rss_fork_child(void);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * settings.h - config.h's defaults, overridden by PMEM_* environment variables, read once at start.
+ */
+#ifndef PMEM_LIBPMEM_SETTINGS_H
+#define PMEM_LIBPMEM_SETTINGS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Immutable after settings_read().  Meaning and units: config.h. */
+struct settings {
+	uint64_t churn_thresh;
+	uint64_t log_max;
+	uint64_t log_snapshot_max;
+	uint64_t symtab_max;
+	uint64_t snapshot_share; /* tenths of a percent */
+	uint32_t max_nodes;
+	bool log;
+	bool children;
+	char only[256];
+};
+
+extern struct settings settings;
+
+/* Reads environment, a NULL-terminated array of NAME=value or NULL.  A value that is no number, or out of range,
+ * leaves the default and is reported by settings_complaint(). */
+void settings_read(char *const *environment);
+
+/* The first NAME=value that was refused, for the log's header; NULL = none. */
+const char *settings_complaint(void);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshot.h - writes the state of all call stacks to the log, when churn says so and at the end.
+ *
+ * A snapshot is written in slices of <= SNAPSHOT_SLICE_NS, each by whichever thread next passes its
+ * byte check, under LOCK_SNAPSHOT, which is only ever tried: nobody waits.  Format and bounds:
+ * doc/LOG.md.
+ */
+#ifndef PMEM_LIBPMEM_SNAPSHOT_H
+#define PMEM_LIBPMEM_SNAPSHOT_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libpmem/thread.h"
+
+enum { SNAPSHOT_SLICE_NS = 2000000, SNAPSHOT_FINAL_WAIT_NS = 100000000 };
+
+void snapshot_init(void);
+
+/* thread->churn has reached thread->churn_limit: adds it to the process's churn, sets it to 0, sets the next limit, and begins or
+ * goes on with a snapshot if one is due.  The caller has set thread->busy. */
+void snapshot_check(struct thread *thread);
+
+/* The final snapshot; at most once in a process, and only if any event was recorded.  Waits up to SNAPSHOT_FINAL_WAIT_NS
+ * for a slice of another thread. */
+void snapshot_final(void);
+
+void snapshot_fork_child(void);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshot_entry.c - one call stack as text, and its hash.
+ *
+ * The hash is FNV-1a (64 bits) over what stays the same from run to run; doc/LOG.md says over which
+ * bytes, and the tool computes the same.
+ */
+#include "libpmem/snapshot_entry.h"
+
+#include <string.h>
+
+#include "libpmem/modules.h"
+#include "libpmem/names.h"
+#include "libpmem/tree.h"
+
+#define FNV_START UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+
+/* pc32 of our own malloc(), whose module is libpmem.so itself; 0 = not asked for yet. */
+static uint32_t own_pc32;
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
+{
+	const uint8_t *at = bytes;
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * FNV_PRIME;
+	return hash;
+}
+
+/* Little-endian. */
+static uint64_t hash_uint(uint64_t hash, uint64_t value, unsigned size)
+{
+	for (; size > 0; size--) {
+		hash = (hash ^ (value & 0xff)) * FNV_PRIME;
+		value >>= 8;
+	}
+	return hash;
+}
+
+static uint64_t hash_string(uint64_t hash, const char *string)
+{
+	return hash_bytes(hash, string, strlen(string) + 1);
+}
+
+/* The name of a frame that is no code. */
+static const char *special_name(uint64_t number)
+{
+	const char *name = modules_special_name((uint32_t)number);
+
+	return name ? name : "[unknown]";
+}
+
+static uint64_t hash_frame(uint64_t hash, const struct modules_location *location)
+{
+	const struct module *module = location->module;
+
+	if (!module)
+		return hash_string(hash, special_name(location->offset));
+	if (module->build_id.size)
+		hash = hash_bytes(hash, module->build_id.bytes, module->build_id.size);
+	else
+		hash = hash_string(hash, module->path);
+	hash = hash_uint(hash, location->offset, 8);
+	return module->instance ? hash_uint(hash, module->instance, 4) : hash;
+}
+
+uint64_t snapshot_entry_hash(uint32_t id)
+{
+	uint32_t hook = tree_stack_hook(id);
+	uint32_t node = tree_stack(id)->node;
+	uint64_t hash = FNV_START;
+
+	if (hook != TREE_STACK_NO_HOOK)
+		hash = hash_string(hash, hook_name((enum hook)hook));
+	for (; node != TREE_ROOT; node = tree_parent(node)) {
+		struct modules_location location;
+
+		modules_locate(tree_pc32(node), &location);
+		hash = hash_frame(hash, &location);
+	}
+	return hash;
+}
+
+void snapshot_entry_head(struct text *text, uint64_t hash, const struct snapshot_sums *sums)
+{
+	text_char(text, '{');
+	text_hex(text, hash, 16);
+	text_string(text, "} live:");
+	text_uint(text, sums->live, 0);
+	text_string(text, ", alloc:");
+	text_uint(text, sums->alloc_new, 0);
+	text_char(text, '/');
+	text_uint(text, sums->alloc, 0);
+	text_string(text, ", free:");
+	text_uint(text, sums->free_new, 0);
+	text_char(text, '/');
+	text_uint(text, sums->free, 0);
+	text_char(text, '\n');
+}
+
+static void put_place(struct text *text, const char *symbol, uint64_t offset, uintptr_t address)
+{
+	text_char(text, '(');
+	if (symbol)
+		text_safe(text, symbol);
+	text_string(text, "+0x");
+	text_hex(text, offset, 0);
+	text_string(text, ") [0x");
+	text_hex(text, address, 0);
+	text_char(text, ']');
+}
+
+static void put_code(struct text *text, const struct modules_location *location)
+{
+	struct name name = {.offset = location->offset};
+
+	if (location->module->path[0] == '\0') {
+		text_string(text, "[anonymous]");
+	} else {
+		text_safe(text, location->module->path);
+		names_find(location, &name);
+		if (!name.symbol)
+			name.offset = location->offset;
+	}
+	put_place(text, name.symbol, name.offset, location->address);
+}
+
+static void put_number(struct text *text, uint32_t number)
+{
+	text_string(text, "  {");
+	text_uint(text, number, 0);
+	text_string(text, "} ");
+}
+
+void snapshot_entry_hook(struct text *text, enum hook hook)
+{
+	struct modules_location own;
+
+	if (!own_pc32)
+		own_pc32 = modules_encode(hook_address(HOOK_MALLOC) + 1);
+	modules_locate(own_pc32, &own);
+	put_number(text, 0);
+	text_safe(text, own.module && own.module->path[0] ? own.module->path : "libpmem.so");
+	put_place(text, hook_name(hook), 0, hook_address(hook));
+	text_char(text, '\n');
+}
+
+void snapshot_entry_frame(struct text *text, uint32_t node, uint32_t number)
+{
+	struct modules_location location;
+
+	modules_locate(tree_pc32(node), &location);
+	put_number(text, number);
+	if (location.module)
+		put_code(text, &location);
+	else
+		text_string(text, special_name(location.offset));
+	text_char(text, '\n');
+}
+
+void snapshot_entry_fork_child(void)
+{
+	own_pc32 = 0;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshot_lines.c - the lines of a snapshot above and below its entries.
+ */
+#include "libpmem/snapshot_lines.h"
+
+#include "libpmem/live_table.h"
+#include "libpmem/loss.h"
+#include "libpmem/peak.h"
+#include "libpmem/rss.h"
+#include "libpmem/settings.h"
+#include "libpmem/side_table.h"
+#include "libpmem/store.h"
+#include "libpmem/sys.h"
+
+enum { RULER = 57 };
+
+#define RESIDENT_NS UINT64_C(10000000000) /* between two calls of live_table_resident() */
+
+/* Under LOCK_SNAPSHOT. */
+static size_t resident;
+static uint64_t resident_ns; /* when it was asked for; 0 = never */
+
+static void put_count(struct text *text, const char *name, uint64_t value)
+{
+	text_string(text, name);
+	text_uint(text, value, 0);
+}
+
+static void put_sequence(struct text *text, uint32_t sequence)
+{
+	text_char(text, '[');
+	text_uint(text, sequence, 3);
+	text_char(text, ']');
+}
+
+/* Seconds with three digits after the point. */
+static void put_uptime(struct text *text, uint64_t uptime_ns)
+{
+	uint64_t ms = uptime_ns / 1000000;
+
+	put_count(text, " uptime_s=", ms / 1000);
+	text_char(text, '.');
+	text_char(text, (char)('0' + ms / 100 % 10));
+	text_char(text, (char)('0' + ms / 10 % 10));
+	text_char(text, (char)('0' + ms % 10));
+}
+
+static void put_losses(struct text *text)
+{
+	enum loss kind;
+
+	put_count(text, " lost=", loss_total());
+	for (kind = 0; kind < LOSS_KINDS; kind++) {
+		if (loss_count(kind) == 0)
+			continue;
+		text_char(text, ' ');
+		text_string(text, loss_name(kind));
+		put_count(text, "=", loss_count(kind));
+	}
+}
+
+static uint64_t own_bytes(bool final)
+{
+	uint64_t time_ns = sys_monotonic_ns();
+
+	if (final || resident_ns == 0 || time_ns - resident_ns >= RESIDENT_NS) {
+		resident = live_table_resident();
+		resident_ns = time_ns;
+	}
+	return store_size() + side_table_size() + resident;
+}
+
+/* The counters are read one after the other while threads go on: their sum can be above any total
+ * that there ever was, but the peak must not be below what is listed. */
+static uint64_t peak_for(uint64_t live)
+{
+	uint64_t peak = peak_bytes();
+
+	return peak > live ? peak : live;
+}
+
+void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
+{
+	unsigned i;
+
+	text_string(text, "# time=");
+	text_time(text, sys_realtime_ns());
+	put_uptime(text, facts->uptime_ns);
+	put_count(text, " live=", facts->live);
+	put_count(text, " peak=", peak_for(facts->live));
+	put_count(text, " rss=", rss_bytes());
+	put_count(text, " own=", own_bytes(facts->final));
+	put_losses(text);
+	text_char(text, '\n');
+	put_sequence(text, facts->sequence);
+	for (i = 0; i < RULER; i++)
+		text_char(text, '=');
+	put_count(text, "\nchurn=", facts->churn);
+	put_count(text, "/", settings.churn_thresh);
+	text_string(text, "\n\n");
+}
+
+static void put_rest(struct text *text, const struct snapshot_sums *total,
+		     const struct snapshot_sums *shown)
+{
+	put_count(text, "# rest: ", total->stacks - shown->stacks);
+	put_count(text, " call stacks, live ", total->live - shown->live);
+	put_count(text, ", alloc ", total->alloc_new - shown->alloc_new);
+	put_count(text, "/", total->alloc - shown->alloc);
+	put_count(text, ", free ", total->free_new - shown->free_new);
+	put_count(text, "/", total->free - shown->free);
+	text_char(text, '\n');
+}
+
+void snapshot_lines_tail(struct text *text, uint32_t sequence, const struct snapshot_sums *total,
+			 const struct snapshot_sums *shown)
+{
+	if (shown->stacks < total->stacks)
+		put_rest(text, total, shown);
+	text_string(text, "# end ");
+	put_sequence(text, sequence);
+	text_char(text, '\n');
+}
+
+void snapshot_lines_fork_child(void)
+{
+	resident_ns = 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_cache.c - fills the cache of whole call stacks, see stack_cache.h.
+ *
+ * Checks live in rooms of a power of two, taken from an arena that only grows: at most
+ * SETS * WAYS rooms of a class are ever made.
+ */
+#include "libpmem/stack_cache.h"
+
+#include <string.h>
+
+#include "libpmem/loss.h"
+#include "libpmem/sys.h"
+
+enum {
+	ROOM_MIN = 8,
+	ARENA_CHECKS = 4096,
+	MISSES_MAX = 12,    /* in a row, then */
+	COOLDOWN = 50,	    /* lookups go past the set */
+	SETS_SIZE = (STACK_CACHE_SETS * sizeof(struct stack_cache_set) + 4095) & ~4095,
+};
+
+bool stack_cache_init(struct stack_cache *cache)
+{
+	memset(cache, 0, sizeof(*cache));
+	cache->sets = sys_map(SETS_SIZE);
+	if (!cache->sets)
+		loss_add(LOSS_MEMORY, 1);
+	return cache->sets != NULL;
+}
+
+void stack_cache_flush(struct stack_cache *cache)
+{
+	unsigned set, way;
+
+	for (set = 0; set < STACK_CACHE_SETS; set++)
+		for (way = 0; way < STACK_CACHE_WAYS; way++)
+			cache->sets[set].ways[way].slot = 0;
+}
+
+static uint16_t class_of(uint32_t count)
+{
+	uint16_t room_class = 0;
+
+	while (((uint32_t)ROOM_MIN << room_class) < count)
+		room_class++;
+	return room_class;
+}
+
+static struct unwind_check *room_make(struct stack_cache *cache, uint16_t room_class)
+{
+	struct unwind_check *room = cache->free[room_class];
+	uint32_t size = (uint32_t)ROOM_MIN << room_class;
+
+	if (room) {
+		memcpy(&cache->free[room_class], room, sizeof(room));
+		return room;
+	}
+	if (cache->arena_left < size) {
+		cache->arena = sys_map(ARENA_CHECKS * sizeof(*room));
+		cache->arena_left = cache->arena ? ARENA_CHECKS : 0;
+		if (!cache->arena) {
+			loss_add(LOSS_MEMORY, 1);
+			return NULL;
+		}
+	}
+	room = cache->arena;
+	cache->arena += size;
+	cache->arena_left -= size;
+	return room;
+}
+
+/* Gives the entry room for count checks. */
+static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry, uint32_t count)
+{
+	uint16_t room_class = class_of(count);
+
+	if (entry->checks && entry->room_class == room_class)
+		return true;
+	if (entry->checks) {
+		memcpy(entry->checks, &cache->free[entry->room_class], sizeof(entry->checks));
+		cache->free[entry->room_class] = entry->checks;
+	}
+	entry->room_class = room_class;
+	entry->checks = room_make(cache, room_class);
+	return entry->checks != NULL;
+}
+
+/* Counts the miss.  False: the set rests. */
+static bool set_admits(struct stack_cache_set *set)
+{
+	if (set->cooldown) {
+		set->cooldown--;
+		return false;
+	}
+	if (++set->misses <= MISSES_MAX)
+		return true;
+	set->misses = 0;
+	set->cooldown = COOLDOWN;
+	return false;
+}
+
+void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id)
+{
+	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
+	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
+	struct stack_cache_set *set = stack_cache_set(cache, leaf->slot, key);
+	/* The leaf's own return address is the key; it is its frame's last check. */
+	uint32_t i, count = leaf->check_end - 1;
+	struct stack_cache_entry *entry;
+
+	if (!set_admits(set) || count > STACK_CACHE_CHECKS_MAX)
+		return;
+	entry = &set->ways[set->victim++ % STACK_CACHE_WAYS];
+	entry->slot = 0;
+	if (!entry_fit(cache, entry, count))
+		return;
+	for (i = 0; i < count; i++)
+		entry->checks[i] = unwind->checks[count - 1 - i];
+	entry->count = count;
+	entry->stack_id = stack_id;
+	entry->mappings = unwind->mappings;
+	entry->unclean = (unwind->flags & UNWIND_UNCLEAN) != 0;
+	entry->key = key;
+	entry->slot = leaf->slot;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stack_cache.h - per thread, the call stacks that repeat: whole, each with the checks that prove it.
+ *
+ * An entry is found by the slot of the innermost return address, its value and the entry point, and is
+ * taken only if every check of unwind.h holds: the same proof as in unwind.c, without the frames.
+ * Four-way sets; a set that misses many times in a row is left alone for a while, because copying
+ * call stacks that never repeat costs more than it can gain.
+ */
+#ifndef PMEM_LIBPMEM_STACK_CACHE_H
+#define PMEM_LIBPMEM_STACK_CACHE_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "libpmem/unwind.h"
+
+enum {
+	STACK_CACHE_SETS = 16,
+	STACK_CACHE_WAYS = 4,
+	STACK_CACHE_CLASSES = 8,	/* rooms of 8, 16, ... 1,024 checks */
+	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
+	STACK_CACHE_HOOK_SHIFT = 56,
+};
+
+struct stack_cache_entry {
+	uintptr_t slot; /* 0 = empty */
+	uintptr_t key;	/* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
+	struct unwind_check *checks; /* from the inside out */
+	uint32_t count;
+	uint32_t stack_id;
+	uint32_t mappings; /* unwind_mappings at capture */
+	uint16_t room_class;
+	uint16_t unclean; /* holds only while unwind_mappings is mappings */
+};
+
+struct stack_cache_set {
+	struct stack_cache_entry ways[STACK_CACHE_WAYS];
+	uint32_t cooldown; /* lookups still to be passed on */
+	uint16_t misses;   /* in a row */
+	uint16_t victim;
+};
+
+struct stack_cache {
+	struct stack_cache_set *sets; /* [STACK_CACHE_SETS] */
+	struct unwind_check *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
+	struct unwind_check *arena;
+	uint32_t arena_left; /* checks */
+};
+
+/* Returns false when memory is exhausted. */
+bool stack_cache_init(struct stack_cache *cache);
+
+/* Forgets all entries. */
+void stack_cache_flush(struct stack_cache *cache);
+
+/* Remembers the call stack that unwind captured last, from the hook frame fp. */
+void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id);
+
+static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *cache, uintptr_t slot,
+						      uintptr_t key)
+{
+	uint64_t hash = (uint64_t)slot * 0x9e3779b97f4a7c15u ^ (uint64_t)key * 0xd6e8feb86659fd93u;
+
+	return &cache->sets[hash >> 60];
+}
+
+static inline bool stack_cache_holds(const struct stack_cache_entry *entry)
+{
+	const struct unwind_check *check = entry->checks, *end = check + entry->count;
+
+	/* One at a time: what lies beyond a mismatch may not be readable. */
+	for (; end - check >= 4; check += 4) {
+		if (*(const uintptr_t *)check[0].addr != check[0].value ||
+		    *(const uintptr_t *)check[1].addr != check[1].value ||
+		    *(const uintptr_t *)check[2].addr != check[2].value ||
+		    *(const uintptr_t *)check[3].addr != check[3].value)
+			return false;
+	}
+	for (; check < end; check++)
+		if (*(const uintptr_t *)check->addr != check->value)
+			return false;
+	return true;
+}
+
+/* The id of the call stack at the hook frame fp, or 0. */
+static inline uint32_t stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
+{
+	uintptr_t slot = (uintptr_t)(fp + 1), key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
+	struct stack_cache_set *set = stack_cache_set(cache, slot, key);
+	struct stack_cache_entry *entry = set->ways, *end = entry + STACK_CACHE_WAYS;
+
+	if (__builtin_expect(set->cooldown != 0, 0))
+		return 0;
+	for (; entry < end; entry++) {
+		if (entry->slot != slot || entry->key != key)
+			continue;
+		if (__builtin_expect(entry->unclean, 0) &&
+		    entry->mappings != __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
+			continue;
+		if (__builtin_expect(stack_cache_holds(entry), 1)) {
+			set->misses = 0;
+			return entry->stack_id;
+		}
+	}
+	return 0;
+}
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys.c - the system calls of sys.h that need more than one instruction around them.
+ *
+ * clock_gettime() is the one libc function here: it is answered by the vDSO, cannot fail for these
+ * clocks, so it leaves errno alone, and it is no cancellation point.
+ */
+#include "libpmem/sys.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+_Atomic bool sys_sandbox;
+
+enum {
+	HIGH_FD = 512,
+	HIGH_FD_MARGIN = 16, /* room above the lowest acceptable number, where the limit is small */
+	FIRST_FD = 3,	     /* never take the place of stdin, stdout or stderr */
+};
+
+bool sys_write_all(int fd, const void *buffer, size_t size)
+{
+	const char *at = buffer;
+
+	while (size > 0) {
+		ssize_t count = sys_write(fd, at, size);
+
+		if (count == -EINTR)
+			continue;
+		if (count <= 0)
+			return false;
+		at += count;
+		size -= (size_t)count;
+	}
+	return true;
+}
+
+/* The soft limit on descriptors: they are below it. */
+static uint64_t fd_limit(void)
+{
+	enum { NOFILE = 7 }; /* RLIMIT_NOFILE of the kernel (asm-generic/resource.h) */
+	uint64_t limit[2] = {HIGH_FD, HIGH_FD}; /* struct rlimit64: soft, hard */
+
+	sys_call(SYS_prlimit64, 0, NOFILE, 0, (long)limit);
+	return limit[0];
+}
+
+int sys_move_up(int fd)
+{
+	uint64_t limit = fd_limit();
+	int floor = FIRST_FD;
+
+	if (limit > HIGH_FD)
+		floor = HIGH_FD;
+	else if (limit > FIRST_FD + HIGH_FD_MARGIN)
+		floor = (int)limit - HIGH_FD_MARGIN;
+
+	/* Descriptors from floor on may all be taken, or the limit may have shrunk: try lower. */
+	for (; floor > fd; floor /= 2) {
+		int moved = sys_fcntl(fd, F_DUPFD_CLOEXEC, floor);
+
+		if (moved < 0)
+			continue;
+		sys_close(fd);
+		return moved;
+	}
+	sys_fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now = {0};
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sys_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t sys_realtime_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys.h - raw system calls.
+ *
+ * A libc wrapper inside malloc would change errno and be a cancellation point.  Every function
+ * returns what the kernel returns: -errno on failure.  Arguments and meaning: section 2 of the
+ * Linux man pages.
+ */
+#ifndef PMEM_LIBPMEM_SYS_H
+#define PMEM_LIBPMEM_SYS_H
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+#include "arch/arch.h"
+
+static inline long sys_call(long number, long a, long b, long c, long d)
+{
+	return arch_syscall6(number, a, b, c, d, 0, 0);
+}
+
+static inline int sys_openat(int dir, const char *path, int flags, mode_t mode)
+{
+	return (int)sys_call(SYS_openat, dir, (long)path, flags, mode);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)sys_call(SYS_close, fd, 0, 0, 0);
+}
+
+static inline ssize_t sys_read(int fd, void *buffer, size_t size)
+{
+	return sys_call(SYS_read, fd, (long)buffer, (long)size, 0);
+}
+
+static inline ssize_t sys_pread(int fd, void *buffer, size_t size, off_t offset)
+{
+	return sys_call(SYS_pread64, fd, (long)buffer, (long)size, offset);
+}
+
+static inline ssize_t sys_write(int fd, const void *buffer, size_t size)
+{
+	return sys_call(SYS_write, fd, (long)buffer, (long)size, 0);
+}
+
+static inline int sys_fstat(int fd, struct stat *st)
+{
+	return (int)sys_call(SYS_fstat, fd, (long)st, 0, 0);
+}
+
+static inline int sys_fcntl(int fd, int command, long argument)
+{
+	return (int)sys_call(SYS_fcntl, fd, command, argument, 0);
+}
+
+static inline int sys_renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	return (int)sys_call(SYS_renameat, from_dir, (long)from, to_dir, (long)to);
+}
+
+static inline ssize_t sys_readlinkat(int dir, const char *path, char *buffer, size_t size)
+{
+	return sys_call(SYS_readlinkat, dir, (long)path, (long)buffer, (long)size);
+}
+
+static inline pid_t sys_getpid(void)
+{
+	return (pid_t)sys_call(SYS_getpid, 0, 0, 0, 0);
+}
+
+static inline pid_t sys_gettid(void)
+{
+	return (pid_t)sys_call(SYS_gettid, 0, 0, 0, 0);
+}
+
+/* Memory of size bytes (whole pages), zeroed, private, touched lazily; NULL if there is none. */
+static inline void *sys_map(size_t size)
+{
+	long p = arch_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p < 0 && p > -4096 ? NULL : (void *)p;
+}
+
+/* The first size bytes of fd, read-only and private; NULL on failure. */
+static inline const void *sys_map_file(int fd, size_t size)
+{
+	long p = arch_syscall6(SYS_mmap, 0, (long)size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	return p < 0 && p > -4096 ? NULL : (const void *)p;
+}
+
+static inline int sys_unmap(const void *p, size_t size)
+{
+	return (int)sys_call(SYS_munmap, (long)p, (long)size, 0, 0);
+}
+
+/* Set for good when the program is about to enter a sandbox (seccomp): from then on the recorder makes
+ * no system calls but those for memory, write and exit. */
+extern _Atomic bool sys_sandbox;
+
+static inline bool sys_sandboxed(void)
+{
+	return __atomic_load_n((bool *)&sys_sandbox, __ATOMIC_RELAXED);
+}
+
+/* Writes all size bytes, going on after EINTR and short writes.  Returns false on any other error. */
+bool sys_write_all(int fd, const void *buffer, size_t size);
+
+/* Moves fd out of the program's way: to 512 or above where the limits allow it, else as high as
+ * possible, close-on-exec.  Closes fd.  Returns the new descriptor, or fd itself if it cannot move. */
+int sys_move_up(int fd);
+
+/* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds, without a system call where the vDSO has them. */
+uint64_t sys_monotonic_ns(void);
+uint64_t sys_realtime_ns(void);
+
+#endif

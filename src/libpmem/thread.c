@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * thread.c - makes, hands over and finds the per-thread structs, see thread.h.
+ *
+ * Structs form a list that only grows; a free one is taken by compare-and-swap on its tid.  The end
+ * of a thread is told by the destructor of a pthread key, which sets the key again for as many
+ * rounds as the C library runs, so that other destructors' events still find the struct.  Events
+ * even later borrow a struct each.
+ */
+#include "libpmem/thread.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "libpmem/loss.h"
+#include "libpmem/modules.h"
+#include "libpmem/settings.h"
+#include "libpmem/sys.h"
+#include "libpmem/tree.h"
+
+enum {
+	LEVEL_MAX = 4, /* handlers that interrupt the recorder inside handlers that did */
+	DESTRUCTOR_ROUNDS = 4, /* PTHREAD_DESTRUCTOR_ITERATIONS of every C library in use */
+};
+
+__thread struct thread *thread_current
+	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+static __thread bool ending __attribute__((tls_model("initial-exec")));
+
+static _Atomic(struct thread *) all;
+static pthread_key_t key;
+static bool key_made; /* immutable after thread_init() */
+
+struct thread *thread_first(void)
+{
+	/* Acquire: pairs with the release in publish(). */
+	return atomic_load_explicit(&all, memory_order_acquire);
+}
+
+static void publish(struct thread *thread)
+{
+	struct thread *head = atomic_load_explicit(&all, memory_order_relaxed);
+
+	do
+		thread->next = head;
+	while (!atomic_compare_exchange_weak_explicit(&all, &head, thread, memory_order_release,
+						      memory_order_relaxed));
+}
+
+static pid_t my_tid(void)
+{
+	pid_t tid = sys_sandboxed() ? 0 : sys_gettid();
+
+	return tid > 0 ? tid : INT_MAX;
+}
+
+static struct thread *make(uint32_t level)
+{
+	struct thread *thread = sys_map((sizeof(*thread) + 4095) & ~(size_t)4095);
+	uint32_t max_id = settings.max_nodes + settings.max_nodes / 10;
+
+	if (!thread || !counters_init(&thread->counters, max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
+	    !unwind_init(&thread->unwind) || !stack_cache_init(&thread->stacks)) {
+		loss_add(LOSS_MEMORY, 1);
+		return NULL;
+	}
+	thread->level = level;
+	thread->random = (uintptr_t)thread | 1;
+	atomic_store_explicit(&thread->tid, my_tid(), memory_order_relaxed);
+	peak_enter(&thread->peak);
+	publish(thread);
+	return thread;
+}
+
+/* A struct that a thread before us left, or NULL. */
+static struct thread *inherit(void)
+{
+	struct thread *thread;
+	pid_t tid = my_tid(), free_tid;
+
+	for (thread = thread_first(); thread; thread = thread->next) {
+		free_tid = 0;
+		/* Acquire: pairs with the release in hand_over(). */
+		if (thread->level == 0 && !atomic_load_explicit(&thread->tid, memory_order_relaxed) &&
+		    atomic_compare_exchange_strong_explicit(&thread->tid, &free_tid, tid,
+							    memory_order_acquire, memory_order_relaxed)) {
+			peak_enter(&thread->peak);
+			return thread;
+		}
+	}
+	return NULL;
+}
+
+static void hand_over(struct thread *thread)
+{
+	peak_leave(&thread->peak);
+	unwind_flush(&thread->unwind);
+	stack_cache_flush(&thread->stacks);
+	thread->last_alloc = 0;
+	thread->exit_rounds = 0;
+	thread->busy = THREAD_IDLE;
+	/* Release: the owner-only fields; pairs with inherit(). */
+	atomic_store_explicit(&thread->tid, 0, memory_order_release);
+}
+
+static void at_thread_exit(void *arg)
+{
+	struct thread *thread = arg;
+
+	if (thread != thread_current)
+		return;
+	if (++thread->exit_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(key, thread) == 0)
+		return;
+	ending = true;
+	thread_current = NULL;
+	hand_over(thread);
+}
+
+void thread_init(void)
+{
+	key_made = pthread_key_create(&key, at_thread_exit) == 0;
+}
+
+void thread_leave_late(struct thread *thread)
+{
+	hand_over(thread);
+}
+
+static struct thread *first_event(void)
+{
+	struct thread *thread = inherit();
+
+	if (!thread)
+		thread = make(0);
+	if (!thread)
+		return NULL;
+	if (ending) {
+		thread->busy = THREAD_LATE;
+		return thread;
+	}
+	if (thread_current) {
+		/* A signal handler was faster. */
+		hand_over(thread);
+		return thread_enter();
+	}
+	thread->busy = THREAD_BUSY;
+	thread_current = thread;
+	if (key_made)
+		pthread_setspecific(key, thread);
+	return thread;
+}
+
+/* The struct for an event that interrupted one of *thread's. */
+static struct thread *nested_event(struct thread *thread)
+{
+	while (thread->busy) {
+		if (!thread->nested && thread->level < LEVEL_MAX)
+			thread->nested = make(thread->level + 1);
+		thread = thread->nested;
+		if (!thread)
+			return NULL;
+	}
+	thread->busy = THREAD_BUSY;
+	return thread;
+}
+
+struct thread *thread_enter_slow(void)
+{
+	struct thread *thread;
+
+	if (!process_records() && !process_begin())
+		return NULL;
+	thread = thread_current;
+	if (!thread)
+		thread = first_event();
+	else
+		thread = nested_event(thread);
+	if (!thread)
+		loss_add(LOSS_EVENTS, 1);
+	return thread;
+}
+
+void thread_fork_child(void)
+{
+	thread_current = NULL;
+	ending = false;
+	atomic_store_explicit(&all, NULL, memory_order_relaxed);
+}

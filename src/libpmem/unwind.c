@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unwind.c - walks the stack by call frame information, and redoes only what changed.
+ *
+ * A frame's state is (pc, stack pointer, frame pointer); the rule for the step to its caller is a
+ * function of pc alone (rules.h).
+ *
+ * Why the last call stack may be joined.  Rules of kind CFI_SP say CFA = sp + constant.  If two walks
+ * agree in (pc, sp) at a frame, both find the return address at the same slot; if the slot still
+ * holds the same value, both agree in (pc, sp) at the caller.  By induction, comparing the slots of a
+ * remembered chain of such frames, from the inside out, reads exactly what a full walk would read
+ * and proves that it would find the same frames.  No hash and no guess: memory is read anew.
+ *
+ * Rules that take the CFA from the frame pointer (alloca, variable arrays, -fno-omit-frame-pointer)
+ * make it an input: same pc and sp do not suffice, since the old slot may lie in a hole of the new
+ * frame and still hold the old value.  So where a frame's fp is needed further out before it is saved
+ * again (needs_fp), the place it was restored from becomes a check too, or, while it is still in
+ * the register, the register is compared.  A CFA that is read from memory (realigned frames) is one
+ * more check.  needs_fp is known when a frame is stored, because its outer neighbours are.
+ *
+ * What else it takes: rules do not change (threads flush when modules_generation() moved); a walk stops
+ * at the first mismatch, so that no address is read that a full walk would not read; signal frames
+ * break the order of slots and are never remembered; each thread has its own memory; an event that
+ * interrupts the recorder uses another struct (thread.h).  Stacks of coroutines are told apart by their
+ * slot addresses.
+ *
+ * Reads.  CFI of sane code leads only to memory of live frames; garbage (JIT code without CFI, the
+ * end of a fiber) can lead anywhere.  So a walk reads only in pages that are proved: the page of the
+ * hook's own frame, pages proved earlier at the same range, or pages for which rt_sigprocmask(2) with an
+ * invalid `how` does not answer EFAULT.  Proofs end when the program unmaps or protects memory. A
+ * remembered stack that is UNCLEAN ends with them; one that is clean up to a frame marked as
+ * outermost consists of live frames as long as its checks hold, and needs no proof.
+ */
+#include "libpmem/unwind.h"
+
+#include <stdatomic.h>
+
+#include "arch/arch.h"
+#include "libpmem/lock.h"
+#include "libpmem/loss.h"
+#include "libpmem/modules.h"
+#include "libpmem/rules.h"
+#include "libpmem/sys.h"
+#include "libpmem/tree.h"
+
+enum {
+	PAGE = 4096,
+	NEAR_PAGES = 64, /* pages between two frames that are proved one by one */
+	MAIN_STACK_MAX = 64 << 20,
+};
+
+/* Top of the main thread's stack; of the GNU loader. */
+extern void *__libc_stack_end __attribute__((weak));
+
+_Atomic uint32_t unwind_mappings;
+
+/* Registers of the frame that the next step starts from. */
+struct state {
+	uintptr_t pc; /* inside the call instruction: return address - 1 */
+	uintptr_t sp;
+	uintptr_t fp;
+};
+
+enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static bool alloc_arrays(struct unwind *u, uint32_t capacity)
+{
+	size_t n = capacity;
+	size_t size = 2 * n * sizeof(struct unwind_frame) + 3 * n * sizeof(struct unwind_check) +
+		      5 * n * sizeof(uint32_t);
+	char *p = sys_map((size + PAGE - 1) & ~(size_t)(PAGE - 1));
+
+	if (!p) {
+		loss_add(LOSS_MEMORY, 1);
+		return false;
+	}
+	u->frames = (void *)p;
+	u->fresh = u->frames + n;
+	u->checks = (void *)(u->fresh + n);
+	u->check_frames = (void *)(u->checks + 3 * n);
+	u->pc32 = u->check_frames + 3 * n;
+	u->nodes = u->pc32 + n;
+	u->capacity = capacity;
+	return true;
+}
+
+bool unwind_init(struct unwind *u)
+{
+	u->count = 0;
+	return alloc_arrays(u, UNWIND_CAPACITY_START);
+}
+
+void unwind_flush(struct unwind *u)
+{
+	u->count = 0;
+}
+
+/* Four times the room; the walk in progress and the last call stack move. */
+static bool grow(struct unwind *u)
+{
+	struct unwind old = *u;
+	size_t checks = old.count ? old.frames[old.count - 1].check_end : 0;
+	char *end = (char *)(old.nodes + old.capacity);
+
+	if (old.capacity >= UNWIND_CAPACITY_MAX || !alloc_arrays(u, old.capacity * 4))
+		return false;
+	memcpy(u->frames, old.frames, old.count * sizeof(*old.frames));
+	memcpy(u->fresh, old.fresh, old.fresh_count * sizeof(*old.fresh));
+	memcpy(u->checks, old.checks, checks * sizeof(*old.checks));
+	memcpy(u->check_frames, old.check_frames, checks * sizeof(*old.check_frames));
+	sys_unmap(old.frames, (size_t)(end - (char *)old.frames + PAGE - 1) & ~(size_t)(PAGE - 1));
+	return true;
+}
+
+static uintptr_t page_of(uintptr_t addr)
+{
+	return addr & ~(uintptr_t)(PAGE - 1);
+}
+
+static void begin_proofs(struct unwind *u, const uintptr_t *fp)
+{
+	uintptr_t page = page_of((uintptr_t)fp), end = page_of((uintptr_t)(fp + 1)) + PAGE;
+	uint32_t now = atomic_load_explicit(&unwind_mappings, memory_order_relaxed);
+
+	if (u->mappings != now) {
+		u->mappings = now;
+		u->proved_start = u->proved_end = u->kept_start = u->kept_end = 0;
+	}
+	if (page >= u->proved_start && end <= u->proved_end)
+		return;
+	if (u->proved_end - u->proved_start > u->kept_end - u->kept_start ||
+	    u->proved_start > u->kept_start) {
+		u->kept_start = u->proved_start;
+		u->kept_end = u->proved_end;
+	}
+	u->proved_start = page;
+	u->proved_end = end;
+}
+
+/* Without probes: pages of the thread's own stack, from this frame to its top.  The top of the main
+ * thread's is known to the loader; another thread's stack ends at its thread-local storage. */
+static bool is_own_stack(const struct unwind *u, uintptr_t page)
+{
+	uintptr_t main_end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	uintptr_t end = u->proved_start < main_end && main_end - u->proved_start < MAIN_STACK_MAX
+				? main_end
+				: lock_self();
+
+	return page > u->proved_start && page < end && end - u->proved_start < MAIN_STACK_MAX;
+}
+
+static bool probe(const struct unwind *u, uintptr_t page)
+{
+	long result = -EPERM;
+
+	if (!sys_sandboxed())
+		result = sys_call(SYS_rt_sigprocmask, -1, (long)page, 0, 8);
+	return result == -EINVAL || (result != -EFAULT && is_own_stack(u, page));
+}
+
+/* Proves the pages from the end of the proved range up to page.  False at the first that is not readable. */
+static bool prove_up_to(struct unwind *u, uintptr_t page)
+{
+	while (u->proved_end <= page) {
+		if (u->proved_end == u->kept_start && u->kept_end > u->kept_start)
+			u->proved_end = u->kept_end;
+		else if (probe(u, u->proved_end))
+			u->proved_end += PAGE;
+		else
+			return false;
+	}
+	return true;
+}
+
+/* Proves one page, which lies outside the proved range. */
+static __attribute__((noinline)) bool prove(struct unwind *u, uintptr_t page)
+{
+	if (page >= u->proved_end && page - u->proved_end < NEAR_PAGES * PAGE && prove_up_to(u, page))
+		return true;
+	if (page >= u->kept_start && page < u->kept_end)
+		return true;
+	if (!probe(u, page))
+		return false;
+	if (page != u->kept_end)
+		u->kept_start = page;
+	u->kept_end = page + PAGE;
+	return true;
+}
+
+/* Reads the word at addr.  False: unaligned or not readable. */
+static inline bool load(struct unwind *u, uintptr_t addr, uintptr_t *value)
+{
+	if (__builtin_expect(addr - u->proved_start >= u->proved_end - u->proved_start, 0) &&
+	    !prove(u, page_of(addr)))
+		return false;
+	if (__builtin_expect(addr & (sizeof(addr) - 1), 0))
+		return false;
+	*value = *(const uintptr_t *)addr;
+	return true;
+}
+
+/* --- one step -------------------------------------------------------------------------------- */
+
+/* Takes the return address below cfa. */
+static enum step finish(struct unwind *u, struct state *s, struct unwind_frame *f, uintptr_t cfa)
+{
+	if (cfa <= s->sp || !load(u, cfa - sizeof(cfa), &f->ra))
+		return STEP_TRUNCATED;
+	f->slot = cfa - sizeof(cfa);
+	if (f->save && !load(u, f->save, &s->fp))
+		return STEP_TRUNCATED;
+	f->fp = s->fp;
+	if (!f->ra) {
+		f->own_flags |= UNWIND_UNCLEAN;
+		return STEP_END;
+	}
+	s->pc = f->ra - 1;
+	s->sp = cfa;
+	return STEP_OK;
+}
+
+static enum step step_deref(struct unwind *u, struct state *s, struct unwind_frame *f, intptr_t offset)
+{
+	f->uses_fp = 1;
+	f->deref = s->fp + (uintptr_t)offset;
+	f->save = s->fp;
+	if (!load(u, f->deref, &f->deref_value))
+		return STEP_TRUNCATED;
+	return finish(u, s, f, f->deref_value);
+}
+
+/* The kernel's struct ucontext lies at the stack pointer of the signal trampoline. */
+static enum step step_signal(struct unwind *u, struct state *s, struct unwind_frame *f)
+{
+	uintptr_t sp = s->sp, pc;
+
+	f->own_flags |= UNWIND_SIGNAL;
+	f->slot = sp + ARCH_SIGNAL_PC_OFFSET;
+	if (!load(u, sp + ARCH_SIGNAL_FP_OFFSET, &s->fp) || !load(u, f->slot, &pc) ||
+	    !load(u, sp + ARCH_SIGNAL_SP_OFFSET, &s->sp) || !pc)
+		return STEP_TRUNCATED;
+	f->fp = s->fp;
+	f->ra = pc + 1;
+	s->pc = pc;
+	return STEP_OK;
+}
+
+/* Code without CFI: believe the frame pointer if it looks like one. */
+static enum step step_frame_pointer(struct unwind *u, struct state *s, struct unwind_frame *f)
+{
+	uintptr_t outer;
+
+	f->own_flags |= UNWIND_UNCLEAN;
+	f->uses_fp = 1;
+	if (s->fp < s->sp || !load(u, s->fp, &outer) || (outer && outer <= s->fp))
+		return STEP_TRUNCATED;
+	f->save = s->fp;
+	return finish(u, s, f, s->fp + 2 * sizeof(uintptr_t));
+}
+
+/* A rule that does not fit the cache, or none. */
+static __attribute__((noinline)) enum step step_full(struct unwind *u, struct state *s,
+						     struct unwind_frame *f)
+{
+	struct cfi_rule rule;
+
+	if (!rules_lookup_full(s->pc, &rule) || (rule.kind != CFI_SP && rule.kind != CFI_FP))
+		return STEP_TRUNCATED;
+	f->uses_fp = rule.kind == CFI_FP;
+	uintptr_t cfa = (f->uses_fp ? s->fp : s->sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
+	f->save = rule.fp_offset ? cfa + (uintptr_t)(intptr_t)rule.fp_offset : 0;
+	return finish(u, s, f, cfa);
+}
+
+static inline enum step step(struct unwind *u, struct state *s, struct unwind_frame *f)
+{
+	uint64_t rule = rules_at(s->pc);
+	uintptr_t cfa, depth = rule_fp_depth(rule);
+
+	f->save = f->deref = 0;
+	f->uses_fp = f->own_flags = 0;
+	switch (rule_kind(rule)) {
+	case CFI_SP:
+		cfa = s->sp + (uintptr_t)rule_cfa_offset(rule);
+		break;
+	case CFI_FP:
+		cfa = s->fp + (uintptr_t)rule_cfa_offset(rule);
+		f->uses_fp = 1;
+		break;
+	case CFI_PLT:
+		cfa = arch_cfi_plt_cfa(s->pc, s->sp, (int32_t)(rule >> 3 & 0xffff));
+		break;
+	case CFI_FP_DEREF:
+		return step_deref(u, s, f, rule_cfa_offset(rule));
+	case CFI_SIGNAL:
+		return step_signal(u, s, f);
+	case CFI_END:
+		return STEP_END;
+	case CFI_NONE:
+		return step_frame_pointer(u, s, f);
+	default:
+		return step_full(u, s, f);
+	}
+	if (depth)
+		f->save = cfa - depth;
+	return finish(u, s, f, cfa);
+}
+
+/* --- the remembered call stack --------------------------------------------------------------- */
+
+static void add_check(struct unwind *u, uint32_t frame, uintptr_t addr, uintptr_t value)
+{
+	uint32_t i = u->frames[frame].check_end++;
+
+	u->checks[i] = (struct unwind_check){addr, value};
+	u->check_frames[i] = frame;
+}
+
+/* Stores fresh frame f as the next inner one.  Its checks, in the order from the outside in: place of
+ * the frame pointer, return address, place of the CFA. */
+static void store_frame(struct unwind *u, const struct unwind_frame *f)
+{
+	uint32_t j = u->count++;
+	struct unwind_frame *to = &u->frames[j];
+	const struct unwind_frame *outer = to - 1;
+
+	*to = *f;
+	to->needs_fp = 0;
+	to->check_end = 0;
+	to->flags = f->own_flags;
+	if (j) {
+		to->needs_fp = outer->uses_fp ? 1 : outer->save ? 0 : outer->needs_fp;
+		to->flags |= outer->flags;
+		to->check_end = outer->check_end;
+	}
+	if (to->needs_fp && to->save)
+		add_check(u, j, to->save, to->fp);
+	add_check(u, j, to->slot, to->ra);
+	if (to->deref)
+		add_check(u, j, to->deref, to->deref_value);
+}
+
+/* Interns fresh frames [0 .. inner] below parent; their nodes to u->nodes. */
+static bool intern(struct unwind *u, uint32_t parent, uint32_t inner)
+{
+	struct tree_path path = {.parent = parent, .count = inner + 1, .pc32 = u->pc32, .hook = u->hook};
+	uint32_t i;
+
+	for (i = 0; i <= inner; i++)
+		u->pc32[i] = modules_encode(u->fresh[inner - i].ra);
+	return tree_insert(&path, u->nodes);
+}
+
+/* The node of fresh frame i below parent (0: no room there); *interned counts the nodes of this call
+ * stack that intern() made and that were not handed out yet. */
+static uint32_t node_of(struct unwind *u, uint32_t parent, uint32_t i, uint32_t *interned)
+{
+	uint32_t node;
+
+	if (*interned)
+		return u->nodes[i + 1 - (*interned)--];
+	if (!parent && u->count)
+		return 0;
+	node = tree_find(parent, modules_encode(u->fresh[i].ra));
+	if (node || !intern(u, parent, i))
+		return node;
+	*interned = i;
+	return u->nodes[0];
+}
+
+/* Appends the fresh frames, outermost first.  A node that join() gave is kept. */
+static void store_fresh(struct unwind *u)
+{
+	uint32_t i, parent, interned = 0;
+	struct unwind_frame *f;
+
+	while (u->count + u->fresh_count > u->capacity && grow(u))
+		;
+	if (u->count + u->fresh_count > u->capacity) {
+		u->count = 0;
+		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+	}
+	for (i = u->fresh_count; i-- > 0;) {
+		f = &u->fresh[i];
+		parent = u->count ? u->frames[u->count - 1].node : TREE_ROOT;
+		if (!u->count && (f->own_flags & UNWIND_TRUNCATED))
+			parent = tree_truncated_node();
+		if (!f->node)
+			f->node = node_of(u, parent, i, &interned);
+		store_frame(u, f);
+	}
+}
+
+/* Index + 1 of the outermost check in [0, end) that fails first from the inside; 0: all hold. */
+static uint32_t first_mismatch(const struct unwind *u, uint32_t end)
+{
+	while (end > 0) {
+		const struct unwind_check *check = &u->checks[end - 1];
+
+		if (*(const uintptr_t *)check->addr != check->value)
+			return end;
+		end--;
+	}
+	return 0;
+}
+
+/* Frames k - 1 .. m + 1 proved to be the same: they are part of the walk now. */
+static bool take_over(struct unwind *u, uint32_t k, uint32_t m, struct state *s)
+{
+	uint32_t i;
+
+	for (i = k; i-- > m + 1;) {
+		struct unwind_frame *f;
+
+		if (u->fresh_count == u->capacity && !grow(u))
+			return false;
+		f = &u->fresh[u->fresh_count++];
+		*f = u->frames[i];
+		if (f->save && !load(u, f->save, &s->fp))
+			return false;
+		f->fp = s->fp;
+		f->node = 0;
+		s->pc = f->ra - 1;
+		s->sp = f->slot + sizeof(uintptr_t);
+	}
+	return true;
+}
+
+enum join { JOIN_NONE, JOIN_DONE, JOIN_FAILED };
+
+/* Tries to join the walk's outermost frame to the remembered frames [0 .. *k). */
+static enum join join(struct unwind *u, uint32_t *k, struct state *s)
+{
+	struct unwind_frame *last = &u->fresh[u->fresh_count - 1];
+	const struct unwind_frame *old;
+	uint32_t bad;
+
+	while (*k && u->frames[*k - 1].slot < last->slot)
+		--*k;
+	if (!*k)
+		return JOIN_NONE;
+	old = &u->frames[*k - 1];
+	if (old->slot != last->slot || old->ra != last->ra || (old->needs_fp && old->fp != last->fp))
+		return JOIN_NONE;
+	bad = first_mismatch(u, *k > 1 ? old[-1].check_end : 0);
+	if (!bad) {
+		last->node = old->node;
+		if (*k == 1)
+			last->own_flags |= old->own_flags;
+		u->count = *k - 1;
+		return JOIN_DONE;
+	}
+	bad = u->check_frames[bad - 1];
+	if (!take_over(u, *k - 1, bad, s))
+		return JOIN_FAILED;
+	*k = bad + 1;
+	return JOIN_NONE;
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+static void start_walk(struct unwind *u, const uintptr_t *fp, struct state *s)
+{
+	u->fresh[0] = (struct unwind_frame){
+		.slot = (uintptr_t)(fp + 1), .ra = fp[1], .fp = fp[0], .save = (uintptr_t)fp};
+	u->fresh_count = 1;
+	*s = (struct state){.pc = fp[1] - 1, .sp = (uintptr_t)(fp + 2), .fp = fp[0]};
+}
+
+/* Takes one more step into fresh.  The flags of the end of the stack go to its outermost frame. */
+static enum step walk_step(struct unwind *u, struct state *s)
+{
+	struct unwind_frame *f, *inner;
+	enum step result;
+
+	if (u->fresh_count == u->capacity && !grow(u)) {
+		result = STEP_TRUNCATED;
+		inner = &u->fresh[u->fresh_count - 1];
+	} else {
+		inner = &u->fresh[u->fresh_count - 1];
+		f = inner + 1;
+		f->node = 0;
+		result = step(u, s, f);
+		if (result == STEP_OK) {
+			u->fresh_count++;
+			return STEP_OK;
+		}
+		inner->own_flags |= f->own_flags & UNWIND_UNCLEAN;
+	}
+	if (result == STEP_TRUNCATED)
+		inner->own_flags |= UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+	return result;
+}
+
+static void walk(struct unwind *u, const uintptr_t *fp)
+{
+	uint32_t k = u->count;
+	enum join joined = JOIN_NONE;
+	struct state s;
+
+	start_walk(u, fp, &s);
+	do {
+		if (k)
+			joined = join(u, &k, &s);
+	} while (joined == JOIN_NONE && walk_step(u, &s) == STEP_OK);
+	if (joined == JOIN_FAILED)
+		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+	if (joined != JOIN_DONE)
+		u->count = 0;
+	store_fresh(u);
+}
+
+/* The call stack's frames did not all find room in the tree. */
+static uint32_t short_id(struct unwind *u)
+{
+	struct tree_path path = {.pc32 = u->pc32, .hook = u->hook};
+	uint32_t i, id;
+
+	path.count = u->count < TREE_TRUNCATED_DEPTH ? u->count : TREE_TRUNCATED_DEPTH;
+	for (i = 0; i < path.count; i++)
+		u->pc32[i] = modules_encode(u->frames[u->count - path.count + i].ra);
+	id = tree_truncated_id(&path);
+	if (id == TREE_STACK_SIGNAL)
+		u->count = 0;
+	return id;
+}
+
+uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
+{
+	uint32_t node, id, before = u->mappings;
+
+	begin_proofs(u, fp);
+	if (before != u->mappings && (u->flags & UNWIND_UNCLEAN))
+		u->count = 0;
+	u->hook = hook;
+	walk(u, fp);
+	u->flags = u->frames[u->count - 1].flags;
+	if (u->flags & UNWIND_TRUNCATED)
+		loss_add(LOSS_TRUNCATED, 1);
+	node = u->frames[u->count - 1].node;
+	id = node ? tree_stack_id(node, hook) : 0;
+	if (!id)
+		id = short_id(u);
+	if (u->flags & UNWIND_SIGNAL)
+		u->count = 0;
+	return id;
+}
+
+size_t unwind_reference(struct unwind *u, const uintptr_t *fp, uintptr_t *ra, size_t max)
+{
+	struct state s;
+	size_t count;
+
+	begin_proofs(u, fp);
+	start_walk(u, fp, &s);
+	for (count = 0; count < max; count++) {
+		ra[count] = u->fresh[0].ra;
+		if (step(u, &s, &u->fresh[0]) != STEP_OK)
+			return count + 1;
+	}
+	return count;
+}

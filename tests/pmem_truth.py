@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""pmem_truth - the truth blocks of tests/cases/*/expect.md, and what a log says about them.
+
+A block line is [SELECTOR] SUBJECT NAME key=value...; every key becomes one Claim.  The log holds bytes
+only: claims that need the profile are listed in NOT_IN_LOG with the issue that brings them.  An unknown
+word anywhere is an error, never ignored.
+"""
+import re
+from collections import namedtuple
+
+import pmem_names
+
+# key -> why the log cannot answer
+NOT_IN_LOG = {
+    "live_blocks": "issue 3: block counts come with the profile, the log holds bytes",
+    "calls": "issue 3: block counts come with the profile, the log holds bytes",
+    "blocks": "issue 3: block counts come with the profile, the log holds bytes",
+    "temp": "issue 3: temporary allocations come with the profile",
+    "at_peak": "issue 3: the composition of the peak comes with the profile",
+    "mmap_live_of_program": "issue 7: mappings made by the program itself are not heap (optional in the case)",
+}
+SUBJECTS = ("site", "caller", "stack")
+KEYS = {"live_bytes", "bytes", "live_blocks", "calls", "temp"}
+FLAGS = {"preload-only"}
+
+Claim = namedtuple("Claim", "selector subject name key low high text")
+
+
+class TruthError(Exception):
+    """A truth block that this checker does not understand."""
+
+
+def _range(value, text):
+    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", value)
+    if not match:
+        raise TruthError("no number or range: %r in %r" % (value, text))
+    low = int(match.group(1))
+    return low, int(match.group(2)) if match.group(2) else low
+
+
+def _pairs(words, allowed, text):
+    for word in words:
+        if word in FLAGS:
+            continue
+        key, eq, value = word.partition("=")
+        if not eq or key not in allowed:
+            raise TruthError("unknown key %r in %r" % (word, text))
+        yield (key,) + _range(value, text)
+
+
+def _selector(words, text):
+    if words[0] not in ("proc", "image", "run"):
+        return None, words
+    if len(words) < 4 or (words[0] != "proc" and not words[1].isdigit()):
+        raise TruthError("malformed selector in %r" % text)
+    return (words[0], words[1]), words[2:]
+
+
+def _line(text):
+    selector, words = _selector(text.split(), text)
+    subject = words[0]
+    if subject in SUBJECTS:
+        for key, low, high in _pairs(words[2:], KEYS, text):
+            yield Claim(selector, subject, words[1], key, low, high, text)
+    elif subject == "at_peak":
+        for key, low, high in _pairs(words[2:], {"bytes", "blocks"}, text):
+            yield Claim(selector, "at_peak", words[1], "at_peak", low, high, text)
+    elif subject == "live_total_of_program":
+        for key, low, high in _pairs(words[1:], {"bytes", "blocks"}, text):
+            yield Claim(selector, subject, "", key, low, high, text)
+    elif subject.startswith("peak_bytes="):
+        pairs = dict((k, v) for k, v, _ in _pairs(words, {"peak_bytes", "tolerance"}, text))
+        low, slack = pairs["peak_bytes"], pairs.get("tolerance", 0)
+        yield Claim(selector, "peak_bytes", "", "peak_bytes", low - slack, low + slack, text)
+    elif subject.startswith("distinct_call_sites="):
+        (_, low, high), = _pairs(words, {"distinct_call_sites"}, text)
+        yield Claim(selector, "distinct_call_sites", "", "distinct_call_sites", low, high, text)
+    elif subject == "blocks_of_size":
+        (_, low, _), = _pairs(words[2:], {"live"}, text)
+        size = int(words[1])
+        yield Claim(selector, subject, words[1], "live", low * size, low * size, text)
+    elif subject == "mmap_live_of_program" and words[-1] == "optional":
+        (_, low, high), = _pairs(words[1:-1], {"bytes"}, text)
+        yield Claim(selector, subject, "", "mmap_live_of_program", low, high, text)
+    else:
+        raise TruthError("unknown line %r" % text)
+
+
+def read(expect):
+    """All claims of an expect.md text, in order."""
+    blocks = re.findall(r"^```truth\n(.*?)^```$", expect, re.M | re.S)
+    lines = [l for b in blocks for l in b.splitlines() if l.strip()]
+    return [claim for line in lines for claim in _line(line)]
+
+
+class View:
+    """The final state of one log, asked in the words of the truth blocks."""
+
+    def __init__(self, log):
+        self.log = log
+        self.entries = [(e, pmem_names.stack(e)) for e in log.state().values()]
+
+    def site(self, name):
+        return [e for e, frames in self.entries if pmem_names.function(frames[0]) == name]
+
+    def caller(self, name):
+        return [e for e, frames in self.entries
+                if any(pmem_names.function(f) == name and not pmem_names.is_runtime(f) for f in frames)]
+
+    def stack(self, path):
+        names = re.split(r"[;>]+", path)
+        return [e for e, frames in self.entries if self.below(frames, names[0]) == names]
+
+    @staticmethod
+    def below(frames, root):
+        """Function names from the outermost root down to the leaf."""
+        names = [pmem_names.function(f) for f in reversed(frames)]
+        return names[names.index(root):] if root in names else None
+
+    def program_entries(self):
+        """Call stacks whose site lies in the program itself, not in libc or the loader."""
+        return [(e, f) for e, f in self.entries if f[0].object.split("/")[-1] == self.log.exe.split("/")[-1]]
+
+    def blocks_of_size(self, size):
+        """Live bytes of the stacks through a foreign-function call that hold whole blocks of size."""
+        return sum(e.live for e, frames in self.entries
+                   if any("ffi" in f.object or "ctypes" in f.object or "ffi" in f.symbol for f in frames)
+                   and e.live % size == 0)
+
+    def value(self, claim):
+        """What the log says; None if it knows nothing of the subject."""
+        if claim.subject in SUBJECTS:
+            entries = getattr(self, claim.subject)(claim.name)
+            if not entries:
+                return None
+            return sum(e.live if claim.key == "live_bytes" else e.alloc_total for e in entries)
+        if claim.subject == "live_total_of_program":
+            return sum(e.live for e, _ in self.program_entries())
+        if claim.subject == "distinct_call_sites":
+            return len({(f[0].object, f[0].offset) for _, f in self.program_entries()})
+        if claim.subject == "peak_bytes":
+            return self.log.last.figure("peak") if self.log.last else None
+        if claim.subject == "blocks_of_size":
+            return self.blocks_of_size(int(claim.name))
+        raise TruthError("no way to check %r" % (claim,))
+
+    def holds(self, claim):
+        value = self.value(claim)
+        return value is not None and claim.low <= value <= claim.high
+
+
+def checkable(claims):
+    return [c for c in claims if c.key not in NOT_IN_LOG]

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_cases - every program of tests/cases: it behaves as without the library, and its log tells the truth.
+
+One test per key of a truth block, so that a key that the log cannot answer yet is skipped by itself, with
+the number of the issue.  PMEM_TEST_REPEAT=N runs the threaded cases N times (default 1).
+"""
+import os
+
+import pytest
+
+import pmem_cases
+import pmem_truth
+
+REPEAT = int(os.environ.get("PMEM_TEST_REPEAT") or 1)
+
+
+def runs():
+    for name in pmem_cases.names():
+        for k in range(REPEAT if name in pmem_cases.THREADED else 1):
+            yield name, k
+
+
+def claim_params():
+    for name, k in runs():
+        for i, c in enumerate(pmem_cases.claims(name)):
+            label = "%s:%s%s.%s" % (name, "-".join(c.selector) + "-" if c.selector else "", c.name or c.subject, c.key)
+            marks = []
+            if c.key in pmem_truth.NOT_IN_LOG:
+                marks = [pytest.mark.skip(reason=pmem_truth.NOT_IN_LOG[c.key])]
+            yield pytest.param(name, k, c, id=label + (".%d" % k if k else ""), marks=marks)
+
+
+@pytest.fixture(scope="session")
+def cases(lib, tmp_path_factory):
+    tmp = tmp_path_factory.mktemp("cases")
+    for folder in (tmp, tmp.parent):
+        folder.chmod(0o755)
+    return pmem_cases.Cases(lib, tmp)
+
+
+@pytest.mark.parametrize("name,k", [pytest.param(n, k, id="%s.%d" % (n, k) if k else n) for n, k in runs()])
+def test_program_behaves_as_without_the_library(cases, name, k):
+    outcome = cases.outcome(name, k)
+    if outcome.code == 77:
+        pytest.skip(outcome.err.strip().splitlines()[-1] if outcome.err.strip() else "run.sh says 77")
+    assert outcome.code == 0, outcome.err[-2000:]
+    assert not outcome.strangers(), "files that are not ours"
+    noise = [l for l in outcome.err.splitlines() if "pmem" in l.lower() or "ld.so" in l]
+    if name == "74-static-and-musl-programs":  # the loader of musl complains; the case prints what it said
+        noise = [l for l in noise if "dynamic musl program" not in l]
+    assert not noise
+
+
+@pytest.mark.parametrize("name,k", [pytest.param(n, k, id="%s.%d" % (n, k) if k else n) for n, k in runs()])
+def test_logs_are_well_formed(cases, name, k):
+    outcome = cases.outcome(name, k)
+    for log in outcome.logs():
+        killed = name in ("53-kill-9-mid-run", "54-abort-and-segv")
+        assert killed or not log.torn, log.paths
+        for snapshot in log.snapshots:
+            assert snapshot.threshold > 0
+
+
+@pytest.mark.parametrize("name,k,claim", list(claim_params()))
+def test_truth(cases, name, k, claim):
+    outcome = cases.outcome(name, k)
+    if outcome.code == 77:
+        pytest.skip("run.sh says 77")
+    views, reason = pmem_cases.views_for(outcome, claim)
+    if not views and reason.startswith("issue"):
+        pytest.skip(reason)
+    assert len(views) == (pmem_cases.ENDINGS.get(name, 1) if not claim.selector else 1), reason
+    for view in views:
+        value = view.value(claim)
+        assert value is not None, "%s %s is in no call stack of %s" % (claim.subject, claim.name, view.log.paths)
+        assert claim.low <= value <= claim.high, "%s: %s says %d" % (claim.text, claim.key, value)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_lock.c - spin locks: exclusion between threads, and no waiting for oneself.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "libpmem/lock.h"
+
+enum { THREADS = 8, ROUNDS = 5000 };
+
+static struct lock lock = {.rank = LOCK_TREE};
+static uint64_t shared_count; /* under lock */
+static uintptr_t selves[THREADS];
+static pthread_barrier_t barrier;
+
+static void owner_knows_itself(void **state)
+{
+	(void)state;
+	assert_false(lock_mine(&lock));
+	assert_true(lock_take(&lock));
+	assert_true(lock_mine(&lock));
+	assert_false(lock_take(&lock));
+	assert_false(lock_try(&lock));
+	assert_true(lock_mine(&lock));
+	lock_drop(&lock);
+	assert_false(lock_mine(&lock));
+	assert_true(lock_try(&lock));
+	lock_drop(&lock);
+}
+
+struct other_result {
+	bool mine;
+	bool tried;
+};
+
+static void *look_from_outside(void *result)
+{
+	struct other_result *other = result;
+
+	other->mine = lock_mine(&lock);
+	other->tried = lock_try(&lock);
+	return NULL;
+}
+
+static struct other_result ask_another_thread(void)
+{
+	struct other_result other = {true, true};
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, look_from_outside, &other), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	return other;
+}
+
+static void others_are_kept_out(void **state)
+{
+	struct other_result other;
+
+	(void)state;
+	assert_true(lock_take(&lock));
+	other = ask_another_thread();
+	assert_false(other.mine);
+	assert_false(other.tried);
+	lock_drop(&lock);
+}
+
+static void reset_frees_what_another_thread_held(void **state)
+{
+	(void)state;
+	assert_true(ask_another_thread().tried);
+	assert_false(lock_try(&lock));
+	lock_reset(&lock);
+	assert_true(lock_take(&lock));
+	lock_drop(&lock);
+}
+
+static void *add_many(void *index)
+{
+	selves[(uintptr_t)index] = lock_self();
+	pthread_barrier_wait(&barrier); /* all alive at once: their selves must differ */
+	for (int i = 0; i < ROUNDS; i++) {
+		if (!lock_take(&lock))
+			return NULL;
+		shared_count++;
+		lock_drop(&lock);
+	}
+	pthread_barrier_wait(&barrier);
+	return NULL;
+}
+
+static void threads_exclude_each_other(void **state)
+{
+	pthread_t threads[THREADS];
+
+	(void)state;
+	shared_count = 0;
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_many, (void *)i), 0);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	pthread_barrier_destroy(&barrier);
+	assert_int_equal(shared_count, (uint64_t)THREADS * ROUNDS);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_not_equal(selves[i], 0);
+		assert_int_not_equal(selves[i], lock_self());
+		for (int j = 0; j < i; j++)
+			assert_int_not_equal(selves[i], selves[j]);
+	}
+}
+
+static volatile sig_atomic_t taken_in_handler;
+
+static void take_in_handler(int number)
+{
+	(void)number;
+	taken_in_handler = lock_take(&lock);
+	if (taken_in_handler)
+		lock_drop(&lock);
+}
+
+static void handler_does_not_wait_for_its_own_thread(void **state)
+{
+	struct sigaction action = {.sa_handler = take_in_handler};
+	struct sigaction before;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	taken_in_handler = -1;
+	raise(SIGUSR1);
+	assert_int_equal(taken_in_handler, 1);
+
+	assert_true(lock_take(&lock));
+	raise(SIGUSR1);
+	assert_int_equal(taken_in_handler, 0);
+	assert_true(lock_mine(&lock));
+	lock_drop(&lock);
+	sigaction(SIGUSR1, &before, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_knows_itself),
+		cmocka_unit_test(others_are_kept_out),
+		cmocka_unit_test(reset_frees_what_another_thread_held),
+		cmocka_unit_test(threads_exclude_each_other),
+		cmocka_unit_test(handler_does_not_wait_for_its_own_thread),
+	};
+
+	return cmocka_run_group_tests_name("lock", tests, NULL, NULL);
+}
