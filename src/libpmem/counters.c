@@ -27,7 +27,7 @@ enum { CHUNK_SIZE = COUNTERS_CHUNK * sizeof(struct counter), PAGE = 4096 };
 
 static_assert(sizeof(struct counter) == 32, "a chunk is 2 KiB");
 static_assert(sizeof(struct counter_wide) == 64, "a cache line");
-static_assert(CHUNK_SIZE * COUNTERS_CHUNKS_PER_BLOCK == STORE_BLOCK_SIZE, "chunks fill a block");
+static_assert(CHUNK_SIZE *COUNTERS_CHUNKS_PER_BLOCK == STORE_BLOCK_SIZE, "chunks fill a block");
 
 static _Atomic uint32_t next_chunk; /* number of chunks in the store */
 static _Atomic uint32_t next_wide;  /* number of records in the store */
@@ -86,9 +86,11 @@ static struct counter_wide *wide_of(const struct counter *counter)
 
 static void fill_wide(struct counter_wide *wide, const struct counter *counter)
 {
-	atomic_store_explicit(&wide->alloc_count, get32(&counter->alloc_count), memory_order_relaxed);
+	atomic_store_explicit(&wide->alloc_count, get32(&counter->alloc_count),
+			      memory_order_relaxed);
 	atomic_store_explicit(&wide->free_count, get32(&counter->free_count), memory_order_relaxed);
-	atomic_store_explicit(&wide->alloc_bytes, get32(&counter->alloc_bytes), memory_order_relaxed);
+	atomic_store_explicit(&wide->alloc_bytes, get32(&counter->alloc_bytes),
+			      memory_order_relaxed);
 	atomic_store_explicit(&wide->free_bytes, get32(&counter->free_bytes), memory_order_relaxed);
 	atomic_store_explicit(&wide->temporary_count, get32(&counter->temporary_count),
 			      memory_order_relaxed);
@@ -313,7 +315,8 @@ void counters_read_frees(const struct counters *counters, uint32_t stack_id,
 	wide = wide_of(counter);
 	totals->free_count += wide ? get64(&wide->free_count) : get32(&counter->free_count);
 	totals->free_bytes += wide ? get64(&wide->free_bytes) : get32(&counter->free_bytes);
-	totals->temporary_count += wide ? get64(&wide->temporary_count) : get32(&counter->temporary_count);
+	totals->temporary_count += wide ? get64(&wide->temporary_count)
+					: get32(&counter->temporary_count);
 	/* A free that was read here comes after its allocation, whichever thread counted that:
 	 * counters_read_allocs() will read it, for frees are stored with release order. */
 	atomic_thread_fence(memory_order_acquire);

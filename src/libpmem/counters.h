@@ -35,8 +35,8 @@ struct counter {
 	_Atomic uint32_t alloc_bytes;
 	_Atomic uint32_t free_bytes;
 	_Atomic uint32_t temporary_count; /* freed by this thread with no allocation of it in between */
-	_Atomic uint32_t epoch;		  /* peak epoch of the last change; COUNTER_WIDE: see above */
-	_Atomic int32_t peak_bytes;	  /* live (alloc - free) when that epoch began */
+	_Atomic uint32_t epoch;	    /* peak epoch of the last change; COUNTER_WIDE: see above */
+	_Atomic int32_t peak_bytes; /* live (alloc - free) when that epoch began */
 	_Atomic int32_t peak_count;
 };
 
@@ -96,8 +96,10 @@ static inline struct counter *counters_get(struct counters *counters, uint32_t s
 /* Count a block of size bytes (< 2^63).  Owner only.  epoch is peak_epoch() read before. */
 static inline void counter_alloc(struct counter *counter, size_t size, uint32_t epoch)
 {
-	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) + (uint64_t)size;
-	uint64_t count = __atomic_load_n((uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED) + (uint64_t)1;
+	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) +
+			 (uint64_t)size;
+	uint64_t count = __atomic_load_n((uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED) +
+			 (uint64_t)1;
 	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
 
 	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0)) {
@@ -110,8 +112,10 @@ static inline void counter_alloc(struct counter *counter, size_t size, uint32_t 
 
 static inline void counter_free(struct counter *counter, size_t size, uint32_t epoch)
 {
-	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) + (uint64_t)size;
-	uint64_t count = __atomic_load_n((uint32_t *)&counter->free_count, __ATOMIC_RELAXED) + (uint64_t)1;
+	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) +
+			 (uint64_t)size;
+	uint64_t count = __atomic_load_n((uint32_t *)&counter->free_count, __ATOMIC_RELAXED) +
+			 (uint64_t)1;
 	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
 
 	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0)) {
@@ -127,7 +131,9 @@ static inline void counter_temporary(struct counter *counter)
 {
 	uint32_t count = __atomic_load_n((uint32_t *)&counter->temporary_count, __ATOMIC_RELAXED);
 
-	if (__builtin_expect(__atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) == COUNTER_WIDE, 0))
+	if (__builtin_expect(__atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ==
+				     COUNTER_WIDE,
+			     0))
 		counter_temporary_slow(counter);
 	else
 		__atomic_store_n((uint32_t *)&counter->temporary_count, count + 1, __ATOMIC_RELAXED);
@@ -136,8 +142,10 @@ static inline void counter_temporary(struct counter *counter)
 /* Any thread.  Add this thread's fields of stack_id to *totals.  Call _frees for all threads before
  * _allocs for any.  _peak adds the shares of the peak that epoch, peak_epoch() read before, belongs to:
  * they are of one moment if peak_epoch() is still the same after the last call. */
-void counters_read_frees(const struct counters *counters, uint32_t stack_id, struct counter_totals *totals);
-void counters_read_allocs(const struct counters *counters, uint32_t stack_id, struct counter_totals *totals);
+void counters_read_frees(const struct counters *counters, uint32_t stack_id,
+			 struct counter_totals *totals);
+void counters_read_allocs(const struct counters *counters, uint32_t stack_id,
+			  struct counter_totals *totals);
 void counters_read_peak(const struct counters *counters, uint32_t stack_id, uint32_t epoch,
 			struct counter_totals *totals);
 

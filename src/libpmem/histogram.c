@@ -20,7 +20,7 @@ extern char __libc_single_threaded __attribute__((weak));
 
 enum { INDEX_MASK = 0xffffff }; /* of tree_stack.sizes */
 
-static_assert(STORE_BLOCKS_MAX * (STORE_BLOCK_SIZE / sizeof(struct histogram)) <= INDEX_MASK,
+static_assert(STORE_BLOCKS_MAX *(STORE_BLOCK_SIZE / sizeof(struct histogram)) <= INDEX_MASK,
 	      "the store has fewer histograms than an index can name");
 
 static _Atomic uint32_t next_histogram; /* number of histograms in the store, with the unused first */
@@ -71,8 +71,8 @@ static uint32_t make_sizes(struct tree_stack *stack, uint32_t sizes)
 	if (!index)
 		return 0;
 	/* Release: pairs with the acquire in histogram_size_slow() and histogram_read_sizes(). */
-	if (atomic_compare_exchange_strong_explicit(&stack->sizes, &sizes, made, memory_order_acq_rel,
-						    memory_order_acquire))
+	if (atomic_compare_exchange_strong_explicit(&stack->sizes, &sizes, made,
+						    memory_order_acq_rel, memory_order_acquire))
 		return made;
 	return sizes;
 }
@@ -122,7 +122,8 @@ static uint64_t read_counts(uint32_t index, uint64_t counts[HISTOGRAM_CLASSES])
 	for (uint32_t i = 0; i < HISTOGRAM_CLASSES; i++) {
 		counts[i] = 0;
 		if (histogram)
-			counts[i] = atomic_load_explicit(&histogram->counts[i], memory_order_relaxed);
+			counts[i] = atomic_load_explicit(&histogram->counts[i],
+							 memory_order_relaxed);
 		sum += counts[i];
 	}
 	return sum;

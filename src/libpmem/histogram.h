@@ -57,7 +57,8 @@ static inline void histogram_size(struct tree_stack *stack, size_t size)
 void histogram_lifetime(struct tree_stack *stack, uint64_t lifetime_ns);
 
 /* Any thread: the number of blocks of each class; alloc_count is the call stack's.  Exact when quiet. */
-void histogram_read_sizes(const struct tree_stack *stack, uint64_t alloc_count, uint64_t counts[HISTOGRAM_CLASSES]);
+void histogram_read_sizes(const struct tree_stack *stack, uint64_t alloc_count,
+			  uint64_t counts[HISTOGRAM_CLASSES]);
 void histogram_read_lifetimes(const struct tree_stack *stack, uint64_t counts[HISTOGRAM_CLASSES]);
 
 void histogram_fork_child(void);

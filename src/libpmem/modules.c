@@ -14,6 +14,7 @@
 #include "libpmem/modules.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "libpmem/hook.h"
 #include "libpmem/lock.h"
@@ -33,6 +34,8 @@ struct found_object {
 	unsigned long long reserved[7];
 };
 extern int _dl_find_object(void *addr, struct found_object *result) __attribute__((weak));
+
+extern void *__libc_stack_end __attribute__((weak));
 
 /* The part of struct link_map that <link.h> documents. */
 struct loader_map {
@@ -411,9 +414,13 @@ uint32_t modules_generation(void)
 
 static void find_loader(void)
 {
+	uintptr_t inside = getauxval(AT_BASE);
 	struct found found;
 
-	if (_dl_find_object && find_object((uintptr_t)&_dl_find_object, &found)) {
+	/* The loader was run as a command: it is the program, and one of its variables tells where. */
+	if (!inside)
+		inside = (uintptr_t)&__libc_stack_end;
+	if (inside && find_object(inside, &found)) {
 		modules_loader_start = found.start;
 		modules_loader_size = found.end - found.start;
 	}

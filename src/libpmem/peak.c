@@ -45,13 +45,13 @@ _Atomic uint32_t peak_epoch_now __attribute__((aligned(64))) = 1;
 static struct {
 	struct lock lock;
 	/* under lock */
-	int64_t base;	     /* settled bytes */
-	int64_t granted;     /* sum over all windows */
-	int64_t widest;	     /* no window spans more than this */
-	int64_t epoch_level; /* reported, when the epoch last grew */
-	uint32_t users;	     /* windows in use */
-	bool refused;	     /* membarrier failed, or must not be called */
-	_Atomic int64_t reported; /* written under lock */
+	int64_t base;			     /* settled bytes */
+	int64_t granted;		     /* sum over all windows */
+	int64_t widest;			     /* no window spans more than this */
+	int64_t epoch_level;		     /* reported, when the epoch last grew */
+	uint32_t users;			     /* windows in use */
+	bool refused;			     /* membarrier failed, or must not be called */
+	_Atomic int64_t reported;	     /* written under lock */
 	_Atomic(struct peak_window *) alone; /* in exclusive mode, NULL = none; written under lock */
 } state __attribute__((aligned(64))) = {.lock = {.rank = LOCK_PEAK}, .refused = true};
 
@@ -154,7 +154,8 @@ static bool collect(struct peak_window *window)
  * under older bounds can be read.  Returns false if the kernel refuses, or once did. */
 static bool barrier(void)
 {
-	if (!state.refused && sys_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0) != 0)
+	if (!state.refused &&
+	    sys_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0) != 0)
 		state.refused = true;
 	return !state.refused;
 }

@@ -17,16 +17,17 @@
 #include <stdint.h>
 
 struct peak_window {
-	_Atomic int64_t balance;   /* bytes allocated - freed by this thread since it last settled; owner writes */
-	_Atomic int64_t high;	   /* balance > high, or < low: peak_settle(); written under lock */
+	_Atomic int64_t
+		balance; /* bytes allocated - freed by this thread since it last settled; owner writes */
+	_Atomic int64_t high; /* balance > high, or < low: peak_settle(); written under lock */
 	_Atomic int64_t low;
-	int64_t granted;	   /* under lock: what high was set to; only a revoked window's high differs */
-	struct peak_window *next;  /* all windows; immutable once registered */
-	_Atomic uint32_t in_use;   /* written under lock; 0: its thread is gone, balance settled */
-	uint32_t registered;	   /* owner only */
-	_Atomic uint32_t alone;	   /* written under lock: exclusive mode, see peak.c */
-	_Atomic uint32_t rising;   /* owner writes: inside its exclusive section */
-	_Atomic uintptr_t owner;   /* owner writes: its lock_self() */
+	int64_t granted; /* under lock: what high was set to; only a revoked window's high differs */
+	struct peak_window *next; /* all windows; immutable once registered */
+	_Atomic uint32_t in_use;  /* written under lock; 0: its thread is gone, balance settled */
+	uint32_t registered;	  /* owner only */
+	_Atomic uint32_t alone;	  /* written under lock: exclusive mode, see peak.c */
+	_Atomic uint32_t rising;  /* owner writes: inside its exclusive section */
+	_Atomic uintptr_t owner;  /* owner writes: its lock_self() */
 };
 
 /* Registers with membarrier; call in the constructor (a system call). */
@@ -53,8 +54,10 @@ static inline void peak_add(struct peak_window *window, int64_t bytes)
 	/* The balance is stored before the bounds are read: the other side, in peak.c, stores a bound,
 	 * calls membarrier(2), which is a full barrier in this thread too, and reads the balance. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED) ||
-			     balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED), 0))
+	if (__builtin_expect(
+		    balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED) ||
+			    balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED),
+		    0))
 		peak_settle(window);
 }
 

@@ -266,6 +266,17 @@ void process_enter_sandbox(void)
 
 /* --- end ------------------------------------------------------------------------------------- */
 
+/* The verification build's last line. */
+static void write_verification(void)
+{
+	char bytes[256];
+	struct text text = {.bytes = bytes, .room = sizeof(bytes)};
+
+	verify_report(&text);
+	if (text.size)
+		log_write(text.bytes, text.size);
+}
+
 void process_end(void)
 {
 	if (!process_records())
@@ -273,6 +284,7 @@ void process_end(void)
 	if (!sys_sandboxed() && sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
 		return;
 	snapshot_final();
+	write_verification();
 }
 
 static void at_exit(void *arg)

@@ -253,6 +253,9 @@ static enum step step_frame_pointer(struct unwind *u, struct state *s, struct un
 	uintptr_t outer;
 
 	f->own_flags |= UNWIND_UNCLEAN;
+	/* The loader's entry code, which ran the constructor that we are in: nothing called it. */
+	if (s->pc - modules_loader_start < modules_loader_size)
+		return STEP_END;
 	f->uses_fp = 1;
 	if (s->fp < s->sp || !load(u, s->fp, &outer) || (outer && outer <= s->fp))
 		return STEP_TRUNCATED;
@@ -353,20 +356,20 @@ static bool intern(struct unwind *u, uint32_t parent, uint32_t inner)
 	return tree_insert(&path, u->nodes);
 }
 
-/* The node of fresh frame i below parent (0: no room there); *interned counts the nodes of this call
- * stack that intern() made and that were not handed out yet. */
+/* The node of fresh frame i below parent (0: no room there).  *interned is 0 until intern() makes the nodes of
+ * all frames from some i inwards, then that i + 1. */
 static uint32_t node_of(struct unwind *u, uint32_t parent, uint32_t i, uint32_t *interned)
 {
 	uint32_t node;
 
 	if (*interned)
-		return u->nodes[i + 1 - (*interned)--];
+		return u->nodes[*interned - 1 - i];
 	if (!parent && u->count)
 		return 0;
 	node = tree_find(parent, modules_encode(u->fresh[i].ra));
 	if (node || !intern(u, parent, i))
 		return node;
-	*interned = i;
+	*interned = i + 1;
 	return u->nodes[0];
 }
 

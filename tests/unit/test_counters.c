@@ -181,7 +181,8 @@ static void random_events_agree_with_the_model(void **state)
 		size_t i = used ? random_next() % used : 0;
 
 		if (used < wanted && (used == 0 || random_next() % 5 < 3)) {
-			blocks[used] = (struct block){(uint32_t)(random_next() % STACKS), random_size()};
+			blocks[used] = (struct block){(uint32_t)(random_next() % STACKS),
+						      random_size()};
 			add_block(&model, counters, &window, blocks[used++]);
 		} else {
 			drop_block(&model, counters, &window, blocks[i]);
@@ -411,11 +412,13 @@ static void live_is_never_negative_while_it_is_read(void **state)
 	assert_int_equal(pthread_create(&threads[0], NULL, produce, NULL), 0);
 	assert_int_equal(pthread_create(&threads[1], NULL, consume, NULL), 0);
 	while (!atomic_load_explicit(&done, memory_order_acquire)) {
-		struct counter_totals totals = read_sums(shared, 2, (uint32_t)(reads++ % SHARED_STACKS));
+		struct counter_totals totals = read_sums(shared, 2,
+							 (uint32_t)(reads++ % SHARED_STACKS));
 
 		negative += totals.alloc_bytes < totals.free_bytes;
 		negative += totals.alloc_count < totals.free_count;
-		wild += totals.alloc_bytes % SHARED_SIZE != 0 || totals.peak_bytes % SHARED_SIZE != 0;
+		wild += totals.alloc_bytes % SHARED_SIZE != 0 ||
+			totals.peak_bytes % SHARED_SIZE != 0;
 	}
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
@@ -441,7 +444,8 @@ int main(void)
 		cmocka_unit_test_setup(a_share_beyond_31_bits_is_exact, start_empty),
 		cmocka_unit_test_setup(a_share_survives_widening, start_empty),
 		cmocka_unit_test_setup(chunks_exist_where_counters_were_used, start_empty),
-		cmocka_unit_test_setup(without_memory_a_counter_stops_at_its_largest_value, start_empty),
+		cmocka_unit_test_setup(without_memory_a_counter_stops_at_its_largest_value,
+				       start_empty),
 		cmocka_unit_test_setup(without_memory_there_is_no_new_chunk, start_empty),
 		cmocka_unit_test_setup(live_is_never_negative_while_it_is_read, start_empty),
 	};

@@ -17,7 +17,7 @@
 #include "libpmem/loss.h"
 #include "libpmem/store.h"
 
-enum { STACKS = 500, THREADS = 8 };
+enum { STACKS = 500, THREADS = 8, HAMMERED = 50000 };
 
 static struct tree_stack stacks[STACKS];
 
@@ -160,6 +160,9 @@ static void *count_all_classes(void *argument)
 			histogram_lifetime(&stacks[stack], (uint64_t)1024 << class);
 		}
 	}
+	/* Often enough to meet: plain increments would lose some. */
+	for (int i = 0; i < HAMMERED; i++)
+		histogram_size(&stacks[0], (size_t)8 << (i % 2));
 	return NULL;
 }
 
@@ -172,12 +175,16 @@ static void threads_share_one_histogram(void **state)
 	(void)state;
 	assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
 	for (uintptr_t i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], NULL, count_all_classes, (void *)(i * 3)), 0);
+		assert_int_equal(
+			pthread_create(&threads[i], NULL, count_all_classes, (void *)(i * 3)), 0);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
 		expected[i] = THREADS;
-	for (size_t stack = 0; stack < STACKS; stack++) {
+	histogram_read_sizes(&stacks[0], THREADS * (HISTOGRAM_CLASSES + HAMMERED), counts);
+	assert_int_equal(counts[0], THREADS * (1 + HAMMERED / 2));
+	assert_int_equal(counts[1], THREADS * (1 + HAMMERED / 2));
+	for (size_t stack = 1; stack < STACKS; stack++) {
 		histogram_read_sizes(&stacks[stack], THREADS * HISTOGRAM_CLASSES, counts);
 		assert_memory_equal(counts, expected, sizeof(counts));
 		histogram_read_lifetimes(&stacks[stack], counts);

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 
 #include "libpmem/loss.h"
 #include "libpmem/side_table.h"
+#include "tests/unit/memory_limit.h"
 
 enum { MANY = 100000, THREADS = 8, HANDED_OVER = 64 };
 
@@ -130,18 +130,14 @@ static void churn_does_not_grow_it(void **state)
 static void exhausted_memory_is_told(void **state)
 {
 	struct rlimit before;
-	struct rlimit none;
 	uintptr_t count = 0;
 	bool all_there = true;
 
 	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-	none = before;
-	none.rlim_cur = 0;
-	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	before = memory_exhaust();
 	while (count < 10 * MANY && put((count + 1) * 64))
 		count++;
-	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	memory_restore(before);
 	assert_in_range(count, 1, 10 * MANY - 1);
 	assert_int_equal(loss_count(LOSS_MEMORY), 1);
 	assert_int_equal(side_table_count(), count);

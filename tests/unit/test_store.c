@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 
 #include "libpmem/loss.h"
 #include "libpmem/store.h"
+#include "tests/unit/memory_limit.h"
 
 enum { THREADS = 8, RACED_BLOCKS = 200 };
 
@@ -91,16 +91,12 @@ static void index_is_bounded(void **state)
 static void exhausted_memory_is_counted(void **state)
 {
 	struct rlimit before;
-	struct rlimit none;
 	void *block;
 
 	(void)state;
-	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-	none = before;
-	none.rlim_cur = 0;
-	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	before = memory_exhaust();
 	block = store_block(STORE_TEXT, 5);
-	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	memory_restore(before);
 	assert_null(block);
 	assert_int_equal(loss_count(LOSS_MEMORY), 1);
 	assert_non_null(store_block(STORE_TEXT, 5));
