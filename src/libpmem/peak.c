@@ -154,6 +154,8 @@ static bool collect(struct peak_window *window)
  * under older bounds can be read.  Returns false if the kernel refuses, or once did. */
 static bool barrier(void)
 {
+	if (sys_sandboxed())
+		state.refused = true;
 	if (!state.refused &&
 	    sys_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0) != 0)
 		state.refused = true;
@@ -219,7 +221,7 @@ static void wait_for_rising(const struct peak_window *window)
 	/* Acquire: pairs with the release in rise_alone(). */
 	while (atomic_load_explicit(&window->rising, memory_order_acquire)) {
 		arch_pause();
-		if (++spins % SPINS_PER_YIELD == 0)
+		if (++spins % SPINS_PER_YIELD == 0 && !sys_sandboxed())
 			sys_call(SYS_sched_yield, 0, 0, 0, 0);
 	}
 }
@@ -402,6 +404,6 @@ void peak_fork_child(void)
 	set(&state.reported, 0);
 	atomic_store_explicit(&peak_epoch_now, 1, memory_order_relaxed);
 	atomic_store_explicit(&windows, NULL, memory_order_relaxed);
-	if (!state.refused)
+	if (!state.refused && !sys_sandboxed())
 		peak_init();
 }

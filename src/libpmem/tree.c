@@ -37,7 +37,7 @@ enum {
 
 /* Side hash: entries parent << 32 | child; the child's pc32 is compared in the node.  STACK_FLAG on
  * the parent: the child is a call-stack record, and its hook is compared.  TAIL_FLAG: the child is
- * the last entry of the parent's list, and nothing is compared. */
+ * the last entry of the parent's list.  UP_FLAG: the entry leads from a child to its parent + 1. */
 struct hash {
 	uint64_t mask;
 	_Atomic uint64_t entries[];
@@ -45,6 +45,7 @@ struct hash {
 
 #define TAIL_FLAG 0x80000000u
 #define STACK_FLAG 0x40000000u
+#define UP_FLAG 0xc0000000u
 
 static struct lock tree_lock = {.rank = LOCK_TREE};
 static _Atomic(struct tree_node *) node_blocks[STORE_BLOCKS_MAX];
@@ -78,10 +79,11 @@ static uint64_t hash_of(uint32_t parent, uint32_t pc32)
 /* What a hash entry is found by, besides its parent. */
 static uint32_t hash_key(uint64_t entry)
 {
-	uint32_t parent = (uint32_t)(entry >> 32), pc32 = node_at((uint32_t)entry)->pc32;
+	uint32_t parent = (uint32_t)(entry >> 32), pc32;
 
 	if (parent & TAIL_FLAG)
-		return 0;
+		return 0; /* also UP_FLAG: there is one entry */
+	pc32 = node_at((uint32_t)entry)->pc32;
 	return parent & STACK_FLAG ? tree_stack_hook(pc32) : pc32;
 }
 
@@ -142,12 +144,12 @@ static bool hash_grow(void)
 	return true;
 }
 
-/* Room for two more entries. Under lock. */
+/* Room for the entries of one more node.  Under lock. */
 static bool hash_reserve(void)
 {
 	struct hash *hash = atomic_load_explicit(&hash_now, memory_order_relaxed);
 
-	return (hash && (hash_used + 2) * 2 <= hash->mask) || hash_grow();
+	return (hash && (hash_used + 3) * 2 <= hash->mask) || hash_grow();
 }
 
 uint32_t tree_find(uint32_t parent, uint32_t pc32)
@@ -196,6 +198,7 @@ static bool list_append(uint32_t parent, uint32_t first)
 		hash = atomic_load_explicit(&hash_now, memory_order_relaxed);
 		hash_add(hash, (uint64_t)(parent | flag) << 32 | first);
 		hash_add(hash, (uint64_t)(parent | TAIL_FLAG) << 32 | first);
+		hash_add(hash, (uint64_t)(first | UP_FLAG) << 32 | (parent + 1));
 	}
 	flag = link_of(tail) & LINK_STACK;
 	/* Release: everything written to the new entries; pairs with link_of(). */
@@ -378,9 +381,14 @@ uint32_t tree_truncated_node(void)
 uint32_t tree_parent(uint32_t node)
 {
 	uint32_t link = link_of(node);
+	unsigned steps;
 
-	while (!(link & LINK_PARENT))
-		link = link_of(link & LINK_INDEX);
+	for (steps = 0; !(link & LINK_PARENT); steps++) {
+		node = link & LINK_INDEX;
+		if (steps == TREE_LIST_LIMIT)
+			return hash_find(node | UP_FLAG, 0) - 1;
+		link = link_of(node);
+	}
 	return link & LINK_INDEX;
 }
 

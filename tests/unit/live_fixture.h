@@ -119,50 +119,38 @@ static inline void assert_takes(struct live_block expected)
 	assert_unknown(expected.addr);
 }
 
-/* Cells of the area that are not 0. */
+/* Cells in use among the count that begin with that of addr, in the leaf of addr or its tail. */
+static inline uint64_t cells_in_use_at(uintptr_t addr, size_t count)
+{
+	struct live_cell *leaf = live_map_leaf(addr);
+	uint64_t used = 0;
+
+	for (size_t i = 0; leaf && i < count; i++)
+		used += atomic_load_explicit(
+				&live_map_cell(leaf, addr, live_map.granule_log2)[i].value,
+				memory_order_relaxed) != 0;
+	return used;
+}
+
+/* In the whole area.  Slow. */
 static inline uint64_t cells_in_use(void)
 {
-	uint64_t count = 0;
 	size_t cells = LIVE_MAP_SPAN >> live_map.granule_log2;
+	uint64_t used = 0;
 
-	for (uintptr_t addr = area; addr < area + AREA_SIZE; addr += LIVE_MAP_SPAN) {
-		struct live_cell *leaf = live_map_leaf(addr);
-
-		for (size_t i = 0; leaf && i < cells + LIVE_MAP_TAIL; i++)
-			count += atomic_load_explicit(&leaf[i].value, memory_order_relaxed) != 0;
-	}
-	return count;
+	for (uintptr_t addr = area; addr < area + AREA_SIZE; addr += LIVE_MAP_SPAN)
+		used += cells_in_use_at(addr, cells + LIVE_MAP_TAIL);
+	return used;
 }
 
 /* On either side of every limit of a cell. */
+/* clang-format off */
 static const size_t sizes[] = {
-	0,
-	1,
-	7,
-	8,
-	9,
-	15,
-	16,
-	17,
-	24,
-	25,
-	31,
-	32,
-	33,
-	40,
-	41,
-	100,
-	4096,
-	(1u << 31) - 2,
-	(1u << 31) - 1,
-	1u << 31,
-	UINT32_MAX - 1,
-	UINT32_MAX,
-	(size_t)1 << 32,
-	((size_t)1 << 32) + 1,
-	(size_t)1 << 40,
-	((size_t)1 << 46) + 12345 /* huge */
+	0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 40, 41, 100, 4096,
+	(1u << 31) - 2, (1u << 31) - 1, 1u << 31, UINT32_MAX - 1, UINT32_MAX,
+	(size_t)1 << 32, ((size_t)1 << 32) + 1, (size_t)1 << 40, ((size_t)1 << 46) + 12345,
 };
+/* clang-format on */
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 #endif

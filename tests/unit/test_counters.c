@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -19,6 +18,7 @@
 #include "libpmem/loss.h"
 #include "libpmem/peak.h"
 #include "libpmem/store.h"
+#include "tests/unit/memory_limit.h"
 
 enum { STACKS = 150, OWNERS = 3, MAX_ID = 100000 };
 
@@ -300,23 +300,6 @@ static void chunks_exist_where_counters_were_used(void **state)
 	assert_ptr_equal(counters_get(&counters, 70) + 1, counters_get(&counters, 71));
 }
 
-/* No new mappings from here on, until given_back(). */
-static struct rlimit take_memory_away(void)
-{
-	struct rlimit before;
-	struct rlimit none;
-
-	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
-	none = (struct rlimit){.rlim_cur = 4096, .rlim_max = before.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
-	return before;
-}
-
-static void give_back(const struct rlimit *before)
-{
-	assert_int_equal(setrlimit(RLIMIT_AS, before), 0);
-}
-
 static void without_memory_a_counter_stops_at_its_largest_value(void **state)
 {
 	struct counters counters = make();
@@ -325,11 +308,11 @@ static void without_memory_a_counter_stops_at_its_largest_value(void **state)
 	struct rlimit before;
 
 	(void)state;
-	before = take_memory_away();
+	before = memory_exhaust();
 	counter_alloc(counter, 5 * GIB, 1);
 	counter_free(counter, 3 * GIB, 1);
 	counter_free(counter, 2 * GIB, 2);
-	give_back(&before);
+	memory_restore(before);
 	totals = read_sums(&counters, 1, 5);
 	assert_int_equal(totals.alloc_bytes, UINT32_MAX);
 	assert_int_equal(totals.free_bytes, UINT32_MAX);
@@ -355,10 +338,10 @@ static void without_memory_there_is_no_new_chunk(void **state)
 	(void)state;
 	for (uint32_t chunk = 0; chunk < COUNTERS_CHUNKS_PER_BLOCK; chunk++)
 		assert_non_null(counters_get(&counters, chunk * COUNTERS_CHUNK));
-	before = take_memory_away();
+	before = memory_exhaust();
 	refused = counters_get(&counters, id);
 	made = counters_init(&none, MAX_ID);
-	give_back(&before);
+	memory_restore(before);
 	assert_null(refused);
 	assert_false(made);
 	assert_int_equal(loss_count(LOSS_MEMORY), 2);

@@ -204,7 +204,8 @@ static void blocks_across_leaves(void **state)
 			assert_takes(block_at(end - before, sizes[i], 6));
 			if (sizes[i] <= before)
 				assert_takes(block_at(end, 100, 7));
-			assert_int_equal(cells_in_use(), 0);
+			assert_int_equal(cells_in_use_at(end - 64, 4 + LIVE_MAP_TAIL), 0);
+			assert_int_equal(cells_in_use_at(end, 16), 0);
 		}
 	}
 }
@@ -220,7 +221,7 @@ static void put_over(struct live_block block, struct live_block expected)
 	assert_true(loss_count(LOSS_STALE_BLOCKS) > before);
 	assert_takes(block);
 	assert_unknown(expected.addr);
-	assert_int_equal(cells_in_use(), 0);
+	assert_int_equal(cells_in_use_at(area, 256), 0);
 }
 
 static void stale_two_cell(void **state)
@@ -249,6 +250,7 @@ static void stale_two_cell(void **state)
 		}
 	}
 	assert_int_equal(loss_count(LOSS_EVENTS), 0);
+	assert_int_equal(cells_in_use(), 0);
 }
 
 static void several_stale_blocks_at_once(void **state)

@@ -44,12 +44,12 @@ void loss_add(enum loss kind, uint64_t count)
 }
 
 /* Fails the test, from its child process. */
-#define CHECK(x)                                                                                   \
-	do {                                                                                       \
-		if (!(x)) {                                                                        \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #x);                            \
-			_exit(1);                                                                  \
-		}                                                                                  \
+#define CHECK(x)                                                        \
+	do {                                                            \
+		if (!(x)) {                                             \
+			fprintf(stderr, "line %d: %s\n", __LINE__, #x); \
+			_exit(1);                                       \
+		}                                                       \
 	} while (0)
 
 static char home[PATH_MAX];
@@ -359,11 +359,11 @@ static void forked(void)
 }
 
 /* Every test: its child's function. */
-#define TEST(name)                                                                                 \
-	static void test_##name(void **state)                                                      \
-	{                                                                                          \
-		(void)state;                                                                       \
-		run(name);                                                                         \
+#define TEST(name)                            \
+	static void test_##name(void **state) \
+	{                                     \
+		(void)state;                  \
+		run(name);                    \
 	}
 TEST(top_lines)
 TEST(taken_names)
@@ -379,11 +379,16 @@ TEST(forked)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_top_lines),	cmocka_unit_test(test_taken_names),
-		cmocka_unit_test(test_closed_descriptors), cmocka_unit_test(test_replaced_file),
-		cmocka_unit_test(test_rotation),	cmocka_unit_test(test_file_limit),
-		cmocka_unit_test(test_no_descriptors),	cmocka_unit_test(test_fallback),
-		cmocka_unit_test(test_nowhere),		cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_top_lines),
+		cmocka_unit_test(test_taken_names),
+		cmocka_unit_test(test_closed_descriptors),
+		cmocka_unit_test(test_replaced_file),
+		cmocka_unit_test(test_rotation),
+		cmocka_unit_test(test_file_limit),
+		cmocka_unit_test(test_no_descriptors),
+		cmocka_unit_test(test_fallback),
+		cmocka_unit_test(test_nowhere),
+		cmocka_unit_test(test_forked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,10 +88,8 @@ static int begin(void **state)
 /* The name of the function that contains the call which returns to address ra of the file. */
 static struct name find_in(const struct module *where, uint64_t ra)
 {
-	struct modules_location location = {.module = where,
-					    .module_id = 7,
-					    .offset = ra,
-					    .address = ra + where->bias};
+	struct modules_location location = {
+		.module = where, .module_id = 7, .offset = ra, .address = ra + where->bias};
 	struct name name;
 
 	names_find(&location, &name);
@@ -321,7 +319,8 @@ static void test_memory(void **state)
 	static struct table *table;
 
 	(void)state;
-	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	table = mmap(NULL, sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
 	add(table, "exported", 0x1000, 0x10, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC));
 	made.path = "/nowhere/at/all";
 	made.loaded = 1;

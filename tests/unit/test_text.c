@@ -81,7 +81,8 @@ static void test_safe(void **state)
 {
 	(void)state;
 	text_safe(&text, "/a b/\n[\t\x7f\x1b(\xc3\xa9)");
-	assert_string_equal(written(), "/a b/?[??" "?(\xc3\xa9)");
+	assert_string_equal(written(), "/a b/?[??"
+				       "?(\xc3\xa9)");
 }
 
 static void check_time(uint64_t ms)
@@ -103,9 +104,9 @@ static void test_time(void **state)
 
 	(void)state;
 	check_time(0);
-	check_time(951782399999); /* 2000-02-28, 23:59:59.999 */
-	check_time(951782400000); /* 2000-02-29 */
-	check_time(4107542400000); /* 2100-03-01: no leap year */
+	check_time(951782399999);	       /* 2000-02-28, 23:59:59.999 */
+	check_time(951782400000);	       /* 2000-02-29 */
+	check_time(4107542400000);	       /* 2100-03-01: no leap year */
 	for (day = 0; day < 150000; day += 17) /* to the year 2380 */
 		check_time(day * 86400000 + day * 7 % 86400000);
 }

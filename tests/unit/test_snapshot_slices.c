@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_snapshot_slices.c - when snapshots are taken, in slices, by whom, and how they end.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "libpmem/loss.h"
+#include "libpmem/snapshot.h"
+#include "libpmem/tree.h"
+#include "snapshot_fakes.h"
+
+/* The clock runs so fast that each slice is one step, and the program works between them and inside. */
+static void test_slices_of_one_step(void **state)
+{
+	struct reading reading;
+	uint64_t last_alloc = 0, last_free = 0;
+	const char *at;
+	unsigned round;
+
+	(void)state;
+	fakes.id_limit = 2000;
+	fakes.busy_program = true;
+	fakes.deep_frames = 300;
+	fakes_hash(DEEP_ID);
+	fakes_event(0, DEEP_ID, 1 << 20, 0);
+	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;
+	for (round = 0; round < 40000; round++) {
+		fakes.clock_ns += 1000000000; /* never short of time */
+		fakes_check(fakes_work(1));
+	}
+	fakes.busy_program = false;
+	snapshot_final();
+	assert_true(fakes.write_count > 3000); /* little by little */
+	for (at = fakes.log_text, round = 0; *at; round++) {
+		at = fakes_read(at, &reading);
+		assert_int_equal(reading.sequence, round);
+		reading.rest.alloc += reading.entry_sums.alloc;
+		reading.rest.free += reading.entry_sums.free;
+		reading.rest.alloc_new += reading.entry_sums.alloc_new;
+		reading.rest.free_new += reading.entry_sums.free_new;
+		assert_int_equal(reading.rest.alloc - reading.rest.alloc_new, last_alloc);
+		assert_int_equal(reading.rest.free - reading.rest.free_new, last_free);
+		last_alloc = reading.rest.alloc;
+		last_free = reading.rest.free;
+	}
+	assert_true(round >= 4);
+	for (uint32_t id = 1; id < fakes.id_limit; id++)
+		assert_int_equal(fakes.shown_alloc[id], fakes_sum(fakes.alloc, id));
+}
+
+static void test_final(void **state)
+{
+	struct reading reading;
+	const char *at;
+
+	(void)state;
+	fakes_work(2000);
+	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;
+	fakes_check(1000);
+	while (fakes.log_size == 0) /* some of it is in the log already */
+		fakes_check(1);
+	fakes_event(0, 17, 1, 0);
+	fakes.threads[1].churn = 77; /* not told yet */
+	snapshot_final();
+	at = fakes_read(fakes.log_text, &reading);
+	assert_ptr_equal(fakes_read(at, &reading), fakes.log_text + fakes.log_size);
+	assert_int_equal(reading.sequence, 1);
+	assert_true(reading.churn >= 77);
+	assert_int_equal(fakes.shown_alloc[17], fakes_sum(fakes.alloc, 17));
+	assert_int_equal(fakes.note_size, 0);
+	fakes.log_size = 0;
+	snapshot_final();
+	fakes_check(1000000);
+	assert_int_equal(fakes.threads[0].churn_limit, UINT64_MAX);
+	assert_int_equal(fakes.log_size, 0);
+}
+
+static void test_final_of_nothing(void **state)
+{
+	(void)state;
+	snapshot_final();
+	assert_int_equal(fakes.log_size + fakes.note_size, 0);
+}
+
+/* From a signal handler or from exit() inside a slice: the lock is this thread's. */
+static void test_final_inside_a_slice(void **state)
+{
+	(void)state;
+	fakes_event(0, 9, 5, 0);
+	fakes.final_in_write = true;
+	fakes_check(1000);
+	assert_true(fakes.note_size > 0);
+	assert_int_equal(fakes_read_one().entries, 1);
+}
+
+static void test_limits(void **state)
+{
+	(void)state;
+	settings.churn_thresh = 100000;
+	fakes_event(0, 9, 5, 0);
+	fakes_check(0);
+	assert_int_equal(fakes.threads[0].churn_limit, 100000);
+	fakes_check(99999);
+	assert_int_equal(fakes.threads[0].churn_limit, 1);
+	assert_int_equal(fakes.log_size, 0);
+	fakes_check(1);
+	assert_int_equal(fakes_read_one().churn, 100000);
+	assert_int_equal(fakes.threads[0].churn_limit, 100000);
+	fakes.threads[1].tid = fakes.threads[2].tid = fakes.threads[3].tid = 1;
+	fakes.threads[0].churn_limit = 0; /* a new thread */
+	fakes_check(20000);
+	assert_int_equal(fakes.threads[0].churn_limit, 10000); /* 80000 / (2 * 4) */
+	fakes_check(79999);
+	assert_int_equal(fakes.threads[0].churn_limit, 4096);
+	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;
+	fakes_check(1);
+	assert_int_equal(fakes.threads[0].churn_limit, 4096); /* in progress */
+	assert_int_equal(fakes.log_size, 0);
+}
+
+static void test_share_of_time(void **state)
+{
+	unsigned i, more = 0;
+
+	(void)state;
+	settings.snapshot_share = 10;
+	fakes_event(0, 9, 5, 0);
+	fakes.clock_step_ns = 30000000; /* a snapshot takes longer than the credit */
+	fakes_check(1000);
+	while (fakes.log_size == 0 || strstr(fakes.log_text, "# end") == NULL) {
+		fakes_check(1);
+		more++;
+	}
+	fakes_read_one();
+	for (i = 0; i < 20; i++) {
+		fakes_check(1000);
+		assert_int_equal(fakes.threads[0].churn_limit, 65536);
+	}
+	assert_int_equal(fakes.log_size, 0);
+	fakes.clock_ns += 10000000000000; /* 1 % of it is enough */
+	fakes.clock_step_ns = 0;
+	fakes_check(1);
+	assert_int_equal(fakes_read_one().churn, more + 20001);
+}
+
+static void test_off(void **state)
+{
+	(void)state;
+	fakes_event(0, 9, 5, 0);
+	settings.log = false;
+	fakes_check(1000000);
+	assert_int_equal(fakes.threads[0].churn_limit, UINT64_MAX);
+	snapshot_final();
+	settings.log = true;
+	fakes.log_refuses = true; /* no place for a log */
+	fakes_check(1000);
+	fakes_check(1);
+	assert_int_equal(fakes.threads[0].churn_limit, UINT64_MAX);
+	snapshot_final();
+	assert_int_equal(fakes.write_count + fakes.note_size, 0);
+}
+
+/* A child that comes back into its parent's slice does not go on with it. */
+static void test_fork_inside_a_slice(void **state)
+{
+	struct reading reading;
+
+	(void)state;
+	fakes_work(5000);
+	fakes_check(1000);
+	assert_int_equal(fakes_read_one().sequence, 0);
+	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;
+	fakes.fork_in_write = true;
+	fakes_check(1000);
+	while (fakes.fork_in_write)
+		fakes_check(1);
+	fakes.log_size = 0; /* the parent's */
+	fakes.clock_step_ns = 0;
+	memset((void *)fakes.alloc, 0, sizeof(fakes.alloc));
+	memset((void *)fakes.freed, 0, sizeof(fakes.freed));
+	memset(fakes.shown_alloc, 0, sizeof(fakes.shown_alloc));
+	fakes_event(0, 9, 5, 0);
+	fakes_check(1000);
+	reading = fakes_read_one();
+	assert_int_equal(reading.sequence, 0);
+	assert_int_equal(reading.entries, 1);
+	assert_int_equal(reading.entry_sums.alloc_new, 5);
+}
+
+static void *worker(void *argument)
+{
+	unsigned t = (unsigned)(uintptr_t)argument, i;
+
+	for (i = 0; i < 20000; i++) {
+		fakes_event(t, 1 + (i * 7 + t) % 199, 16, i % 2 ? 16 : 0);
+		fakes.threads[t].churn += 16;
+		snapshot_check(&fakes.threads[t]);
+	}
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	pthread_t ids[THREADS];
+	struct reading reading;
+	const char *at;
+	unsigned t, round;
+
+	(void)state;
+	fakes.id_limit = 200;
+	settings.churn_thresh = 50000;
+	fakes.clock_step_ns = 100000; /* twenty steps a slice */
+	for (t = 0; t < THREADS; t++)
+		assert_int_equal(pthread_create(&ids[t], NULL, worker, (void *)(uintptr_t)t), 0);
+	for (t = 0; t < THREADS; t++)
+		pthread_join(ids[t], NULL);
+	snapshot_final();
+	for (at = fakes.log_text, round = 0; *at; round++) {
+		at = fakes_read(at, &reading);
+		assert_int_equal(reading.sequence, round);
+	}
+	assert_true(round > 3);
+	for (t = 1; t < fakes.id_limit; t++)
+		assert_int_equal(fakes.shown_alloc[t] - fakes.shown_free[t],
+				 fakes_sum(fakes.alloc, t) - fakes_sum(fakes.freed, t));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_slices_of_one_step, fakes_begin),
+		cmocka_unit_test_setup(test_final, fakes_begin),
+		cmocka_unit_test_setup(test_final_of_nothing, fakes_begin),
+		cmocka_unit_test_setup(test_final_inside_a_slice, fakes_begin),
+		cmocka_unit_test_setup(test_limits, fakes_begin),
+		cmocka_unit_test_setup(test_share_of_time, fakes_begin),
+		cmocka_unit_test_setup(test_off, fakes_begin),
+		cmocka_unit_test_setup(test_fork_inside_a_slice, fakes_begin),
+		cmocka_unit_test_setup(test_threads, fakes_begin),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
