@@ -17,8 +17,8 @@ ALLOCATOR = {
     "pvalloc", "__libc_malloc", "__libc_calloc", "__libc_realloc", "__libc_memalign", "operator new",
     "operator new[]",
 }
-RUST_ALLOCATOR = re.compile(r"^(__rust_alloc|__rust_realloc|__rdl_|__rg_|__rustc::|_?<?(alloc|core)::|std::alloc)")
-RUST_RUNTIME = re.compile(r"^[_<]*&?(mut )?(std|core|alloc)::")
+RUST_ALLOCATOR = re.compile(r"^(__rust_alloc|__rust_realloc|__rdl_|__rg_|__rustc::)")
+RUST_CRATE_HASH = re.compile(r"(?<=\w)\[[0-9a-f]{16}\]")
 CLONE = re.compile(r"(\.(constprop|part|isra|cold|lto_priv|llvm|localalias)(\.\d+)*)+$")
 
 
@@ -27,7 +27,8 @@ def demangle(symbol):
     symbol = symbol.split("@")[0]
     if not symbol.startswith(("_Z", "_R")) or not shutil.which("c++filt"):
         return symbol
-    return subprocess.run(["c++filt", CLONE.sub("", symbol)], capture_output=True, text=True).stdout.strip()
+    name = subprocess.run(["c++filt", CLONE.sub("", symbol)], capture_output=True, text=True).stdout.strip()
+    return RUST_CRATE_HASH.sub("", name)
 
 
 def _strip_generics(name):
@@ -54,6 +55,21 @@ def plain(symbol):
     return "closure" if last.startswith("{closure") or last.startswith("{{closure") else last.split(" ")[-1]
 
 
+def _rust_crates(name):
+    """The crates that a demangled Rust name speaks of: of the type and, if any, the trait, or of the path."""
+    inner = name
+    while inner.startswith("<"):
+        inner = inner[1:]
+    parts = [inner] + ([name.split(" as ", 1)[1]] if name.startswith("<") and " as " in name else [])
+    return {re.split(r"::|<|>", part.lstrip("&*").replace("mut ", "").lstrip("["))[0] for part in parts}
+
+
+def _of_rust_runtime(symbol):
+    """A function of std, core or alloc, also a trait of theirs for a type of theirs."""
+    name = demangle(symbol)
+    return "::" in name and _rust_crates(name) <= {"std", "core", "alloc"}
+
+
 @functools.lru_cache(maxsize=None)
 def _table(path):
     """Sorted (address, size, name) of the functions in the .symtab of path."""
@@ -77,6 +93,28 @@ def _from_debug_file(frame):
     return None
 
 
+def _address_in_object(frame):
+    """The call's address as in the object's own symbol table; None if the symbol is not there or not unique."""
+    if not frame.symbol:
+        return frame.offset - 1
+    values = {row[0] for row in _table(frame.object) if row[2].split("@")[0] == frame.symbol.split("@")[0]}
+    return values.pop() + frame.offset - 1 if len(values) == 1 else None
+
+
+@functools.lru_cache(maxsize=None)
+def _functions_at(path, address):
+    out = subprocess.run(["addr2line", "-f", "-i", "-e", path, hex(address)], capture_output=True, text=True).stdout
+    return tuple(plain(name) for name in out.splitlines()[::2] if not _of_rust_runtime(name))
+
+
+def inlined(frame):
+    """All functions that the call is inlined into, from debug information; the log itself names the outermost."""
+    if frame.mark or not os.path.exists(frame.object) or not shutil.which("addr2line"):
+        return ()
+    address = _address_in_object(frame)
+    return _functions_at(frame.object, address) if address is not None else ()
+
+
 def function(frame):
     """Plain name of the frame's function; "" if unknown, the mark itself for a mark."""
     if frame.mark:
@@ -94,7 +132,7 @@ def is_allocator(frame):
 
 def is_runtime(frame):
     """Frames of the Rust runtime around main: their closures are nobody's."""
-    return bool(frame.symbol) and bool(RUST_RUNTIME.match(demangle(frame.symbol)))
+    return bool(frame.symbol) and _of_rust_runtime(frame.symbol)
 
 
 def stack(entry):

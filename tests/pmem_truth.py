@@ -23,7 +23,8 @@ SUBJECTS = ("site", "caller", "stack")
 KEYS = {"live_bytes", "bytes", "live_blocks", "calls", "temp"}
 FLAGS = {"preload-only"}
 
-Claim = namedtuple("Claim", "selector subject name key low high text")
+# silent: a site without bytes, of which the log has no entry (doc/LOG.md)
+Claim = namedtuple("Claim", "selector subject name key low high text silent")
 
 
 class TruthError(Exception):
@@ -60,28 +61,29 @@ def _line(text):
     selector, words = _selector(text.split(), text)
     subject = words[0]
     if subject in SUBJECTS:
+        silent = "bytes=0" in words
         for key, low, high in _pairs(words[2:], KEYS, text):
-            yield Claim(selector, subject, words[1], key, low, high, text)
+            yield Claim(selector, subject, words[1], key, low, high, text, silent)
     elif subject == "at_peak":
         for key, low, high in _pairs(words[2:], {"bytes", "blocks"}, text):
-            yield Claim(selector, "at_peak", words[1], "at_peak", low, high, text)
+            yield Claim(selector, "at_peak", words[1], "at_peak", low, high, text, False)
     elif subject == "live_total_of_program":
         for key, low, high in _pairs(words[1:], {"bytes", "blocks"}, text):
-            yield Claim(selector, subject, "", key, low, high, text)
+            yield Claim(selector, subject, "", key, low, high, text, False)
     elif subject.startswith("peak_bytes="):
         pairs = dict((k, v) for k, v, _ in _pairs(words, {"peak_bytes", "tolerance"}, text))
         low, slack = pairs["peak_bytes"], pairs.get("tolerance", 0)
-        yield Claim(selector, "peak_bytes", "", "peak_bytes", low - slack, low + slack, text)
+        yield Claim(selector, "peak_bytes", "", "peak_bytes", low - slack, low + slack, text, False)
     elif subject.startswith("distinct_call_sites="):
         (_, low, high), = _pairs(words, {"distinct_call_sites"}, text)
-        yield Claim(selector, "distinct_call_sites", "", "distinct_call_sites", low, high, text)
+        yield Claim(selector, "distinct_call_sites", "", "distinct_call_sites", low, high, text, False)
     elif subject == "blocks_of_size":
         (_, low, _), = _pairs(words[2:], {"live"}, text)
         size = int(words[1])
-        yield Claim(selector, subject, words[1], "live", low * size, low * size, text)
+        yield Claim(selector, subject, words[1], "live", low * size, low * size, text, False)
     elif subject == "mmap_live_of_program" and words[-1] == "optional":
         (_, low, high), = _pairs(words[1:-1], {"bytes"}, text)
-        yield Claim(selector, subject, "", "mmap_live_of_program", low, high, text)
+        yield Claim(selector, subject, "", "mmap_live_of_program", low, high, text, False)
     else:
         raise TruthError("unknown line %r" % text)
 
@@ -104,8 +106,10 @@ class View:
         return [e for e, frames in self.entries if pmem_names.function(frames[0]) == name]
 
     def caller(self, name):
-        return [e for e, frames in self.entries
-                if any(pmem_names.function(f) == name and not pmem_names.is_runtime(f) for f in frames)]
+        found = [e for e, frames in self.entries
+                 if any(pmem_names.function(f) == name and not pmem_names.is_runtime(f) for f in frames)]
+        return found or [e for e, frames in self.entries
+                         if any(name in pmem_names.inlined(f) for f in frames if self.is_own(f))]
 
     def stack(self, path):
         names = re.split(r"[;>]+", path)
@@ -119,7 +123,10 @@ class View:
 
     def program_entries(self):
         """Call stacks whose site lies in the program itself, not in libc or the loader."""
-        return [(e, f) for e, f in self.entries if f[0].object.split("/")[-1] == self.log.exe.split("/")[-1]]
+        return [(e, f) for e, f in self.entries if self.is_own(f[0])]
+
+    def is_own(self, frame):
+        return frame.object == self.log.exe
 
     def blocks_of_size(self, size):
         """Live bytes of the stacks through a foreign-function call that hold whole blocks of size."""
@@ -132,12 +139,12 @@ class View:
         if claim.subject in SUBJECTS:
             entries = getattr(self, claim.subject)(claim.name)
             if not entries:
-                return None
+                return 0 if claim.silent else None
             return sum(e.live if claim.key == "live_bytes" else e.alloc_total for e in entries)
         if claim.subject == "live_total_of_program":
             return sum(e.live for e, _ in self.program_entries())
         if claim.subject == "distinct_call_sites":
-            return len({(f[0].object, f[0].offset) for _, f in self.program_entries()})
+            return len({(f[0].object, f[0].symbol, f[0].offset) for _, f in self.program_entries()})
         if claim.subject == "peak_bytes":
             return self.log.last.figure("peak") if self.log.last else None
         if claim.subject == "blocks_of_size":

@@ -74,7 +74,7 @@ BROKEN = {
     "difference": GOOD.replace("alloc:5/25", "alloc:6/25"),
     "frame order": GOOD.replace("{0} /bin", "{1} /bin", 1),
     "frame without offset": GOOD.replace("(main+0x1c)", "(main)", 1),
-    "two stacks of one hash": GOOD[:-200] + GOOD[-200:].replace("(main+0x1c)", "(other+0x2c)"),
+    "two stacks of one hash": GOOD[:-200] + GOOD[-200:].replace("(main+0x1c)", "(main+0x2c)"),
     "no frames": TOP + snapshot(0, 20, entry("a", (20, 20, 20, 0, 0), "")),
     "no time line": GOOD.replace("# time=2024-05-05T10:00:01Z", "# when=", 1),
     "time without peak": GOOD.replace(" peak=9000", "", 1),

@@ -68,6 +68,16 @@ def test_plain_names(symbol, name):
     assert pmem_names.plain(symbol) == name
 
 
+@pytest.mark.parametrize("name,runtime", [
+    ("std::rt::lang_start::{closure#0}", True), ("<alloc::vec::Vec<u8>>::push", True), ("prog::main", False), ("main", False),
+    ("<core::option::Option<u16> as prog::Speak>::leak_trait", False), ("<prog::S as core::clone::Clone>::clone", False),
+    ("<alloc::vec::Vec<u8> as core::clone::Clone>::clone", True), ("<prog::outer::Gen<u32>>::leak_generic", False),
+    ("<&mut core::str::Chars as core::iter::Iterator>::next", True),
+])
+def test_rust_runtime_frames(name, runtime):
+    assert pmem_names._of_rust_runtime(name) == runtime
+
+
 def test_names_of_a_rust_trait_method():
     name = "<core::option::Option<u16> as prog::Speak>::leak_trait"
     assert pmem_names._strip_generics(name).split("::")[-1] == "leak_trait"

@@ -2,6 +2,7 @@
 /*
  * hooks.c - the malloc family as the program sees it.
  *
+ * A block of the boot arena (real.h) is never recorded: recording cannot begin while real.c is at work.
  * Each function passes on to the real one with the program's own arguments, and records what it
  * returned.  Results, errno and alignment are the real allocator's; nothing here touches errno but
  * reallocarray(), which must not go through the C library's: that one calls realloc(), the hook.
@@ -78,8 +79,8 @@ void *malloc(size_t size)
 {
 	void *block = real.malloc(raised(size));
 
-	if (__builtin_expect(block != NULL, 1) && __builtin_expect(!real_is_boot(block), 1))
-		record_alloc(block, size, FRAME, HOOK_MALLOC);
+	if (__builtin_expect(block != NULL, 1))
+		record_alloc(&(struct record_event){block, size, FRAME, HOOK_MALLOC});
 	return block;
 }
 
@@ -92,16 +93,16 @@ void *calloc(size_t count, size_t size)
 		block = real.calloc(1, real.minimum);
 	else
 		block = real.calloc(count, size);
-	if (__builtin_expect(block != NULL, 1) && __builtin_expect(!real_is_boot(block), 1))
-		record_alloc(block, count * size, FRAME, HOOK_CALLOC);
+	if (__builtin_expect(block != NULL, 1))
+		record_alloc(&(struct record_event){block, count * size, FRAME, HOOK_CALLOC});
 	return block;
 }
 
 /* The hooks off the hottest path share this; fp is theirs. */
 static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp, enum hook hook)
 {
-	if (block && !real_is_boot(block))
-		record_alloc(block, size, fp, hook);
+	if (block)
+		record_alloc(&(struct record_event){block, size, fp, hook});
 }
 
 /* A block of the boot arena moves to the real allocator. */
@@ -135,8 +136,8 @@ static inline void *reallocate(void *old, size_t size, const uintptr_t *fp, enum
 		record_put_back(&taken);
 	else if (known)
 		record_taken_freed(&taken);
-	if (block && !real_is_boot(block))
-		record_alloc(block, size, fp, hook);
+	if (block)
+		record_alloc(&(struct record_event){block, size, fp, hook});
 	return block;
 }
 
@@ -158,28 +159,22 @@ void *reallocarray(void *old, size_t count, size_t size)
 
 void free(void *block)
 {
-	if (__builtin_expect(!block, 0) || __builtin_expect(real_is_boot(block), 0))
-		return;
-	record_free(block, (uintptr_t)__builtin_return_address(0));
-	real.free(block);
+	if (record_free(block, (uintptr_t)__builtin_return_address(0)))
+		real.free(block);
 }
 
 void free_sized(void *block, size_t size)
 {
 	(void)size;
-	if (!block || real_is_boot(block))
-		return;
-	record_free(block, (uintptr_t)__builtin_return_address(0));
-	real.free(block);
+	if (record_free(block, (uintptr_t)__builtin_return_address(0)))
+		real.free(block);
 }
 
 void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
 	(void)alignment, (void)size;
-	if (!block || real_is_boot(block))
-		return;
-	record_free(block, (uintptr_t)__builtin_return_address(0));
-	real.free(block);
+	if (record_free(block, (uintptr_t)__builtin_return_address(0)))
+		real.free(block);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t size)

@@ -30,6 +30,8 @@ EXPORT _Noreturn void _exit(int status);
 EXPORT _Noreturn void _Exit(int status);
 EXPORT int dlclose(void *handle);
 EXPORT int prctl(int option, ...);
+EXPORT void *mmap(void *addr, size_t size, int protection, int flags, int fd, off_t offset);
+EXPORT void *mmap64(void *addr, size_t size, int protection, int flags, int fd, off_t offset);
 EXPORT int munmap(void *addr, size_t size);
 EXPORT int mprotect(void *addr, size_t size, int protection);
 EXPORT void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...);
@@ -85,6 +87,20 @@ int prctl(int option, ...)
 static void mappings_changed(void)
 {
 	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+}
+
+/* A mapping put over another one is the only kind that takes memory away. */
+void *mmap(void *addr, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	if (flags & MAP_FIXED)
+		mappings_changed();
+	return (void *)result_of(arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
+}
+
+/* off_t has 64 bits on every CPU that we know. */
+void *mmap64(void *addr, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	return mmap(addr, size, protection, flags, fd, offset);
 }
 
 int munmap(void *addr, size_t size)

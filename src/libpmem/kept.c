@@ -44,7 +44,9 @@ int kept_fd(const struct kept *kept)
 {
 	struct stat st;
 
-	if (kept->fd < 0 || sys_fstat(kept->fd, &st) < 0)
+	if (kept->fd < 0 || sys_sandboxed())
+		return kept->fd;
+	if (sys_fstat(kept->fd, &st) < 0)
 		return -1;
 	return st.st_dev == kept->dev && st.st_ino == kept->ino ? kept->fd : -1;
 }
@@ -53,7 +55,7 @@ void kept_close(struct kept *kept)
 {
 	int fd = kept_fd(kept);
 
-	if (fd >= 0)
+	if (fd >= 0 && !sys_sandboxed())
 		sys_close(fd);
 	*kept = KEPT_NONE;
 }

@@ -4,7 +4,7 @@
  *
  * Before each use the number is compared with what was opened (device and inode), and it is never
  * closed when it is something else by now.  Between the comparison and the use the program may still
- * replace it: nothing in Linux closes that gap.
+ * replace it: nothing in Linux closes that gap.  In a sandbox (sys_sandboxed()) it is not compared, only used.
  */
 #ifndef PMEM_LIBPMEM_KEPT_H
 #define PMEM_LIBPMEM_KEPT_H

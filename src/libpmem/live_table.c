@@ -3,7 +3,7 @@
  * live_table.c - what the cells of live_map.h say.
  *
  * Cells, 0 = no block begins here (call-stack ids start at 1):
- *   slack     id << 5 | slack        slack SLACK_SIDE: size in the side table
+ *   slack     id << 5 | slack        slack LIVE_SLACK_SIDE: size in the side table
  *   two-cell  id << 6 | code << 1    code 0..16: the size; CODE_NEXT: size in the next cell;
  *                                    CODE_SIDE: size in the side table
  *             size << 1 | 1          a size cell.  SIZE_LONG: low 31 bits, then the rest of the size,
@@ -28,9 +28,6 @@
 #include "libpmem/side_table.h"
 
 enum {
-	SLACK_GRANULE_LOG2 = 5,
-	SLACK_SIDE = 31,
-
 	CELL_GRANULE_LOG2 = 4,
 	CODE_SIDE = 30,
 	CODE_NEXT = 31,
@@ -107,17 +104,6 @@ static enum live_put put_result(uint32_t evicted)
 
 /* --- slack layout --- */
 
-/* The usable size of a block of glibc's malloc: the word before it is the chunk's size, with flags in
- * the lowest three bits.  A chunk in use lends one word of its successor's header, but a mmapped
- * chunk (flag 2) has no successor (malloc/malloc.c: chunksize, memsize). */
-static inline size_t usable_size(uintptr_t addr)
-{
-	/* Atomic: another thread may flip PREV_INUSE in this word meanwhile. */
-	size_t header = __atomic_load_n((const size_t *)addr - 1, __ATOMIC_RELAXED);
-
-	return (header & ~(size_t)7) - 8 - ((header & 2) << 2);
-}
-
 /* Takes out whatever block the cell of addr holds. */
 static __attribute__((noinline, cold)) bool slack_remove(struct live_cell *cell, uintptr_t addr,
 							 struct live_block *block)
@@ -128,10 +114,10 @@ static __attribute__((noinline, cold)) bool slack_remove(struct live_cell *cell,
 
 	if (value == 0 || !cell_clear(cell, value))
 		return false;
-	if (slack == SLACK_SIDE)
+	if (slack == LIVE_SLACK_SIDE)
 		side_take(&found);
-	else if (usable_size(addr) >= slack)
-		found.size = usable_size(addr) - slack;
+	else if (live_usable_size(addr) >= slack)
+		found.size = live_usable_size(addr) - slack;
 	*block = found;
 	return true;
 }
@@ -140,13 +126,13 @@ static __attribute__((noinline, cold)) enum live_put slack_put_slow(struct live_
 								    const struct live_block *block,
 								    struct live_block *stale)
 {
-	size_t slack = usable_size(block->addr) - block->size;
+	size_t slack = live_usable_size(block->addr) - block->size;
 	uint32_t evicted = slack_remove(cell, block->addr, stale);
 
-	if (slack >= SLACK_SIDE || block->birth_ns != 0) {
+	if (slack >= LIVE_SLACK_SIDE || block->birth_ns != 0) {
 		if (side_put(block)) {
-			slack = SLACK_SIDE;
-		} else if (slack < SLACK_SIDE) {
+			slack = LIVE_SLACK_SIDE;
+		} else if (slack < LIVE_SLACK_SIDE) {
 			loss_add(LOSS_SAMPLES, 1);
 		} else {
 			put_result(evicted);
@@ -161,10 +147,10 @@ static __attribute__((noinline, cold)) enum live_put slack_put_slow(struct live_
 static inline enum live_put slack_put(struct live_cell *leaf, const struct live_block *block,
 				      struct live_block *stale)
 {
-	struct live_cell *cell = live_map_cell(leaf, block->addr, SLACK_GRANULE_LOG2);
-	size_t slack = usable_size(block->addr) - block->size;
+	struct live_cell *cell = live_map_cell(leaf, block->addr, LIVE_SLACK_GRANULE_LOG2);
+	size_t slack = live_usable_size(block->addr) - block->size;
 
-	if (__builtin_expect(slack >= SLACK_SIDE || block->birth_ns != 0 || cell_load(cell) != 0, 0))
+	if (__builtin_expect(slack >= LIVE_SLACK_SIDE || block->birth_ns != 0 || cell_load(cell) != 0, 0))
 		return slack_put_slow(cell, block, stale);
 	cell_publish(cell, block->stack_id << 5 | (uint32_t)slack);
 	return LIVE_PUT_OK;
@@ -174,22 +160,22 @@ static __attribute__((noinline, cold)) bool slack_take_slow(struct live_cell *ce
 							    struct live_block *block)
 {
 	/* Usable size < slack: some other block lay here when the cell was written. */
-	if ((cell_load(cell) & 31) != SLACK_SIDE)
+	if ((cell_load(cell) & 31) != LIVE_SLACK_SIDE)
 		loss_add(LOSS_STALE_BLOCKS, 1);
 	return slack_remove(cell, addr, block);
 }
 
 static inline bool slack_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
 {
-	struct live_cell *cell = live_map_cell(leaf, addr, SLACK_GRANULE_LOG2);
+	struct live_cell *cell = live_map_cell(leaf, addr, LIVE_SLACK_GRANULE_LOG2);
 	uint32_t value = cell_load(cell);
 	size_t slack = value & 31;
 	size_t usable;
 
 	if (value == 0)
 		return false;
-	usable = usable_size(addr);
-	if (__builtin_expect(slack == SLACK_SIDE || usable < slack, 0))
+	usable = live_usable_size(addr);
+	if (__builtin_expect(slack == LIVE_SLACK_SIDE || usable < slack, 0))
 		return slack_take_slow(cell, addr, block);
 	cell_store(cell, 0);
 	block->addr = addr;
@@ -392,7 +378,7 @@ static inline bool two_cell_take(struct live_cell *leaf, uintptr_t addr, struct 
 bool live_table_init(enum live_layout chosen)
 {
 	layout = chosen;
-	return live_map_init(chosen == LIVE_SLACK ? SLACK_GRANULE_LOG2 : CELL_GRANULE_LOG2);
+	return live_map_init(chosen == LIVE_SLACK ? LIVE_SLACK_GRANULE_LOG2 : CELL_GRANULE_LOG2);
 }
 
 /* The first block in its leaf, or in none. */

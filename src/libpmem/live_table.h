@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libpmem/live_map.h"
+
 enum live_layout { LIVE_SLACK, LIVE_TWO_CELL };
 
 struct live_block {
@@ -40,11 +42,69 @@ enum live_put {
 /* Chooses the layout; once, before any other call. */
 bool live_table_init(enum live_layout layout);
 
+enum {
+	LIVE_SLACK_GRANULE_LOG2 = 5,
+	LIVE_SLACK_BITS = 5,
+	LIVE_SLACK_SIDE = 31, /* in place of a slack: the size is in the side table */
+};
+
+/* The usable size of a block of glibc's malloc: the word before it is the chunk's size, with flags in
+ * the lowest three bits.  A chunk in use lends one word of its successor's header, but a mmapped
+ * chunk (flag 2) has no successor (malloc/malloc.c: chunksize, memsize). */
+static inline size_t live_usable_size(uintptr_t addr)
+{
+	/* Atomic: another thread may flip PREV_INUSE in this word meanwhile. */
+	size_t header = __atomic_load_n((const size_t *)addr - 1, __ATOMIC_RELAXED);
+
+	return (header & ~(size_t)7) - 8 - ((header & 2) << 2);
+}
+
 /* Adds *block. */
 enum live_put live_table_put(const struct live_block *block, struct live_block *stale);
 
 /* Removes the block at addr into *block.  Returns false, *block untouched, if addr is unknown. */
 bool live_table_take(uintptr_t addr, struct live_block *block);
+
+/* The fast paths of both, for the slack layout: false: nothing was done, use the functions above. */
+static inline bool live_table_put_fast(uintptr_t addr, size_t size, uint32_t stack_id)
+{
+	struct live_cell *leaf = live_map_leaf(addr), *cell;
+	size_t slack;
+
+	if (__builtin_expect(!leaf || live_map.granule_log2 != LIVE_SLACK_GRANULE_LOG2, 0))
+		return false;
+	cell = live_map_cell(leaf, addr, LIVE_SLACK_GRANULE_LOG2);
+	slack = live_usable_size(addr) - size;
+	if (__builtin_expect(slack >= LIVE_SLACK_SIDE, 0) ||
+	    __builtin_expect(atomic_load_explicit(&cell->value, memory_order_relaxed) != 0, 0))
+		return false;
+	atomic_store_explicit(&cell->value, stack_id << LIVE_SLACK_BITS | (uint32_t)slack, memory_order_release);
+	return true;
+}
+
+static inline bool live_table_take_fast(uintptr_t addr, struct live_block *block)
+{
+	struct live_cell *leaf = live_map_leaf(addr), *cell;
+	uint32_t value, slack;
+	size_t usable;
+
+	if (__builtin_expect(!leaf || live_map.granule_log2 != LIVE_SLACK_GRANULE_LOG2, 0))
+		return false;
+	cell = live_map_cell(leaf, addr, LIVE_SLACK_GRANULE_LOG2);
+	value = atomic_load_explicit(&cell->value, memory_order_relaxed);
+	if (__builtin_expect(value == 0, 0))
+		return false;
+	slack = value & LIVE_SLACK_SIDE;
+	usable = live_usable_size(addr);
+	if (__builtin_expect(slack == LIVE_SLACK_SIDE || usable < slack, 0))
+		return false;
+	atomic_store_explicit(&cell->value, 0, memory_order_relaxed);
+	block->addr = addr;
+	block->size = usable - slack;
+	block->stack_id = value >> LIVE_SLACK_BITS;
+	block->birth_ns = 0;
+	return true;
+}
 
 /* In a forked child: the table becomes the newest of the inherited tables (at most LIVE_INHERITED_MAX;
  * the oldest is forgotten) and a new empty one begins. */

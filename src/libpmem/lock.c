@@ -45,9 +45,8 @@ bool lock_take(struct lock *lock)
 		/* Only read while somebody holds it: the cache line stays shared. */
 		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
 			arch_pause();
-			if (++spins % SPINS_PER_YIELD == 0)
-				sys_call(SYS_sched_yield, 0, 0, 0,
-					 0); /* a sandbox may refuse: spin on */
+			if (++spins % SPINS_PER_YIELD == 0 && !sys_sandboxed())
+				sys_call(SYS_sched_yield, 0, 0, 0, 0);
 		}
 	}
 	return true;

@@ -54,9 +54,11 @@ static struct kept file = {.fd = -1};
 static char name[NAME_SIZE];	 /* "pmem.123.log" */
 static char old_name[NAME_SIZE]; /* "pmem.123.log.1" */
 static char path[PATH_MAX + NAME_SIZE];
-static uint64_t top_size; /* the file's size after its first lines */
-static uint64_t gap;	  /* bytes lost since the last write that succeeded */
-static bool full;	  /* beyond settings.log_max, and the rotation failed */
+static uint64_t top_size;   /* the file's size after its first lines */
+static uint64_t file_size;  /* as known */
+static uint64_t size_limit; /* RLIMIT_FSIZE at the last write */
+static uint64_t gap;	    /* bytes lost since the last write that succeeded */
+static bool full;	    /* beyond settings.log_max, and the rotation failed */
 static bool begun_anew;
 static bool gave_up;
 static bool warned;
@@ -114,15 +116,22 @@ static void find_tmp_place(void)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* False if size more bytes are beyond RLIMIT_FSIZE: such a write would raise SIGXFSZ. */
+/* False if size more bytes are beyond RLIMIT_FSIZE: such a write would raise SIGXFSZ.  In a sandbox
+ * neither the limit nor the size can be asked for, and nothing can be renamed: what was known must do. */
 static bool fits_limit(int fd, size_t size)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* struct rlimit64: soft, hard */
 	struct stat st;
 
-	if (sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit) < 0 || limit[0] == UINT64_MAX)
-		return true;
-	return sys_fstat(fd, &st) == 0 && (uint64_t)st.st_size + size <= limit[0];
+	if (sys_sandboxed())
+		return file_size + size <= size_limit &&
+		       (settings.log_max == 0 || file_size + size <= settings.log_max);
+	sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit);
+	size_limit = limit[0];
+	if (sys_fstat(fd, &st) < 0)
+		return false;
+	file_size = (uint64_t)st.st_size;
+	return size_limit == UINT64_MAX || file_size + size <= size_limit;
 }
 
 /* Returns how many bytes were written. */
@@ -141,6 +150,7 @@ static size_t put(int fd, const char *bytes, size_t size)
 			break;
 		done += (size_t)count;
 	}
+	file_size += done;
 	return done;
 }
 
@@ -175,7 +185,6 @@ static bool append(int fd, const char *bytes, size_t size)
 static void write_top(void)
 {
 	struct text text = {.bytes = scratch, .room = sizeof(scratch)};
-	struct stat st;
 
 	text_string(&text, "# pmem log of ");
 	text_safe(&text, image[0] ? image : "?");
@@ -190,7 +199,7 @@ static void write_top(void)
 		text_char(&text, '\n');
 	}
 	append(file.fd, text.bytes, text.size);
-	top_size = sys_fstat(file.fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+	top_size = file_size;
 }
 
 static void make_name(unsigned suffix)
@@ -267,7 +276,7 @@ static int file_fd(void)
 
 	if (fd >= 0)
 		return fd;
-	dir = place ? place_dir(place) : -EBADF;
+	dir = place && !sys_sandboxed() ? place_dir(place) : -EBADF;
 	if (dir < 0)
 		return dir;
 	fd = sys_openat(dir, name,
@@ -349,7 +358,7 @@ bool log_open(void)
 
 	if (place)
 		return true;
-	if (gave_up)
+	if (gave_up || sys_sandboxed())
 		return false;
 	error = make_file(&start_place);
 	if (error < 0 && (!tmp_place.path[0] || make_file(&tmp_place) < 0)) {
@@ -369,7 +378,7 @@ void log_make_room(uint64_t size)
 {
 	struct stat st;
 	int fd = kept_fd(&file);
-	int dir = place ? place_dir(place) : -1;
+	int dir = place && !sys_sandboxed() ? place_dir(place) : -1;
 
 	if (settings.log_max == 0 || fd < 0 || dir < 0 || sys_fstat(fd, &st) < 0)
 		return;

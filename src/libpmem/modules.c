@@ -20,6 +20,7 @@
 #include "libpmem/lock.h"
 #include "libpmem/loss.h"
 #include "libpmem/maps.h"
+#include "libpmem/process.h"
 #include "libpmem/rules.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
@@ -71,7 +72,6 @@ static size_t text_used;	/* under lock: bytes of STORE_TEXT */
 static char *scratch_path;	/* under lock; [PATH_MAX_SIZE] */
 static char program_path[PATH_MAX_SIZE];
 
-_Atomic uint32_t modules_epoch;
 uintptr_t modules_loader_start;
 uintptr_t modules_loader_size;
 
@@ -251,8 +251,7 @@ static bool check_locked(void)
 void modules_suspect(void)
 {
 	atomic_store_explicit(&suspected, true, memory_order_relaxed);
-	/* Release: the flag; pairs with the exchange in modules_refresh(). */
-	atomic_fetch_add_explicit(&modules_epoch, 1, memory_order_release);
+	process_change_mark();
 }
 
 void modules_refresh(void)

@@ -72,22 +72,20 @@ bool modules_cfi(uintptr_t pc, struct cfi_section *section);
 uint32_t modules_count(void);
 const struct module *modules_get(uint32_t id);
 
-/* The loader may have unloaded something: modules_refresh() before the next capture. */
+/* The loader may have unloaded something: changes process_mark, so that every thread calls
+ * modules_refresh() before its next capture. */
 void modules_suspect(void);
 
 /* If modules_suspect() was called since: looks for modules that were unloaded or replaced, and flushes
  * what depends on them (rule cache; stack caches by modules_generation()). */
 void modules_refresh(void);
 
-/* Grows with modules_suspect(): a cheap test for "nothing happened". */
-extern _Atomic uint32_t modules_epoch;
-
 /* Grows with every change that can make a cached rule or stack wrong. */
 uint32_t modules_generation(void);
 
 /* The program's dynamic loader: an event whose return address lies there may mean a change. */
-extern uintptr_t modules_loader_start;
-extern uintptr_t modules_loader_size;
+extern uintptr_t modules_loader_start __attribute__((visibility("hidden")));
+extern uintptr_t modules_loader_size __attribute__((visibility("hidden")));
 
 void modules_fork_child(void);
 

@@ -3,7 +3,7 @@
  * peak.c - settles windows and keeps the reported peak above every total that can occur.
  *
  * Invariant whenever the lock is free: base + sum of all granted <= reported.  A thread whose balance
- * passes its high does not return from peak_add() before it settled, so base + sum of all balances,
+ * passes its high does not return from peak_grow() before it settled, so base + sum of all balances,
  * the live total, stays <= reported.
  *
  * Bound: reported grows only when the total, as far as windows that are at most 2w wide tell, is within

@@ -9,11 +9,12 @@
  * it is exact.  Far below the peak windows are as wide as there is room.  Where membarrier is refused
  * they stay at w for good, and with one thread every event takes the slow path.
  *
- * True means: a block counts from the end of its peak_add() to the beginning of the one that takes it off.
+ * True means: a block counts from the end of its peak_grow() to the beginning of the one that takes it off.
  */
 #ifndef PMEM_LIBPMEM_PEAK_H
 #define PMEM_LIBPMEM_PEAK_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct peak_window {
@@ -45,25 +46,33 @@ void peak_seal(void);
  * waits for the window's next event (peak_live_bytes() counts it all the same). */
 void peak_settle(struct peak_window *window);
 
-/* After the counter of the call stack was changed by bytes (negative: freed). */
-static inline void peak_add(struct peak_window *window, int64_t bytes)
+/* After the counter of the call stack was changed: size bytes were allocated, or freed.
+ *
+ * The balance is stored before the bounds are read: the other side, in peak.c, stores a bound, calls
+ * membarrier(2), which is a full barrier in this thread too, and reads the balance. */
+static inline void peak_grow(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) + bytes;
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) + (int64_t)size;
 
 	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
-	/* The balance is stored before the bounds are read: the other side, in peak.c, stores a bound,
-	 * calls membarrier(2), which is a full barrier in this thread too, and reads the balance. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(
-		    balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED) ||
-			    balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED),
-		    0))
+	if (__builtin_expect(balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED), 0))
+		peak_settle(window);
+}
+
+static inline void peak_shrink(struct peak_window *window, size_t size)
+{
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) - (int64_t)size;
+
+	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED), 0))
 		peak_settle(window);
 }
 
 /* Grows with every new peak, with n > 1 threads with every E / 4 of it; from 1, and after 2^32 - 2 from
  * 1 again: never one of counters.h's special values. */
-extern _Atomic uint32_t peak_epoch_now;
+extern _Atomic uint32_t peak_epoch_now __attribute__((visibility("hidden")));
 
 static inline uint32_t peak_epoch(void)
 {

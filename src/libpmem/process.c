@@ -36,6 +36,8 @@
 
 enum state { STATE_NEW, STATE_RECORDING, STATE_OFF };
 
+enum { MARK_FIRST = 1, MARK_STEP = 2 };
+
 enum { ENVIRONMENT_MAX = 1 << 20, VARIABLES_MAX = 1 << 14 };
 
 #ifndef MADV_WIPEONFORK
@@ -85,7 +87,7 @@ static bool matches(const char *pattern, const char *text)
 
 static bool is_chosen(void)
 {
-	char path[512];
+	char path[384];
 	ssize_t size;
 	const char *name;
 
@@ -198,7 +200,7 @@ static bool start(void)
 	atomic_store_explicit(&state, ok ? STATE_RECORDING : STATE_OFF, memory_order_relaxed);
 	if (ok)
 		/* Release: all state; read by process_records() in threads that this one makes. */
-		atomic_store_explicit(wiped_mark, 1, memory_order_release);
+		atomic_store_explicit(wiped_mark, MARK_FIRST, memory_order_release);
 	return ok;
 }
 
@@ -220,7 +222,7 @@ static bool start_child(void)
 	names_fork_child();
 	snapshot_fork_child();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
-	atomic_store_explicit(wiped_mark, 1, memory_order_release);
+	atomic_store_explicit(wiped_mark, MARK_FIRST, memory_order_release);
 	return true;
 }
 
@@ -247,6 +249,13 @@ bool process_begin(void)
 		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
 	lock_drop(&process_lock);
 	return ok;
+}
+
+void process_change_mark(void)
+{
+	/* Release: what changed; pairs with the acquire in process_mark_now(). */
+	if (process_records())
+		atomic_fetch_add_explicit(process_mark, MARK_STEP, memory_order_release);
 }
 
 void process_stop(void)

@@ -11,13 +11,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The word: 0 = this process has not begun to record, else an odd number that changes whenever a cache
+ * may have become wrong (modules_suspect()).  A thread's caches are good while the number is theirs. */
 extern _Atomic uint32_t *process_mark __attribute__((visibility("hidden")));
+
+static inline uint32_t process_mark_now(void)
+{
+	return __atomic_load_n((uint32_t *)process_mark, __ATOMIC_ACQUIRE);
+}
 
 /* True if this process has begun to record.  False: process_begin() decides. */
 static inline bool process_records(void)
 {
-	return __builtin_expect(__atomic_load_n((uint32_t *)process_mark, __ATOMIC_RELAXED) != 0, 1);
+	return process_mark_now() != 0;
 }
+
+/* Changes the number of a process that records. */
+void process_change_mark(void);
 
 /* Begins to record, in a new process image or in a forked child, unless it is switched off here or
  * being begun by this very call chain.  True: events are recorded from now on. */

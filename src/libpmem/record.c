@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "libpmem/loss.h"
+#include "libpmem/real.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/sys.h"
 
@@ -13,24 +14,22 @@ static _Atomic uint64_t inherited_freed;
 static _Atomic uint64_t unknown_freed;
 
 /* The call stack is not in the cache. */
-__attribute__((noinline)) uint32_t record_capture(struct thread *thread, const uintptr_t *fp, uint32_t hook)
+static uint32_t capture(struct thread *thread, const struct record_event *event)
 {
-	uint32_t id = unwind_capture(&thread->unwind, fp, hook);
+	uint32_t id = unwind_capture(&thread->unwind, event->fp, event->hook);
 
 	if (!(thread->unwind.flags & UNWIND_SIGNAL) && thread->unwind.count && id >= TREE_STACK_FIRST)
-		stack_cache_put(&thread->stacks, &thread->unwind, id);
+		stack_cache_put(&thread->stacks, &thread->unwind, id, record_counter(thread, id));
 	return id;
 }
 
-/* The loader did something.  Its own events, in the midst of it, do not look. */
-__attribute__((noinline)) void record_refresh(struct thread *thread, uintptr_t ra)
+/* The loader did something: this thread's caches may be wrong. */
+static void refresh(struct thread *thread)
 {
-	uint32_t epoch = atomic_load_explicit(&modules_epoch, memory_order_acquire), generation;
+	uint32_t mark = process_mark_now(), generation;
 
-	if (record_in_loader(ra))
-		return;
 	modules_refresh();
-	thread->epoch = epoch;
+	thread->mark = mark;
 	generation = modules_generation();
 	if (thread->generation == generation)
 		return;
@@ -40,10 +39,12 @@ __attribute__((noinline)) void record_refresh(struct thread *thread, uintptr_t r
 }
 
 /* One block in PMEM_LIFETIME_SAMPLE on average, at random distances: its time of birth. */
-__attribute__((noinline)) uint64_t record_sample(struct thread *thread)
+static uint64_t sample(struct thread *thread)
 {
 	uint64_t x = thread->random;
 
+	if (thread->sample_left--)
+		return 0;
 	x ^= x << 13;
 	x ^= x >> 7;
 	x ^= x << 17;
@@ -52,12 +53,50 @@ __attribute__((noinline)) uint64_t record_sample(struct thread *thread)
 	return sys_monotonic_ns();
 }
 
+static void count(struct thread *thread, uint32_t stack_id, size_t size)
+{
+	counter_alloc(record_counter(thread, stack_id), size, peak_epoch());
+	peak_grow(&thread->peak, size);
+	histogram_size(tree_stack(stack_id), size);
+}
+
 /* The table held a block at this address that was freed past the hooks. */
-__attribute__((noinline)) void record_put_trouble(struct thread *thread, const struct live_block *stale)
+static void free_stale(struct thread *thread, const struct live_block *stale)
 {
 	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT, memory_order_relaxed);
 	counter_free(record_counter(thread, stale->stack_id), stale->size, peak_epoch());
-	peak_add(&thread->peak, -(int64_t)stale->size);
+	peak_shrink(&thread->peak, stale->size);
+}
+
+__attribute__((noinline)) void record_alloc_in(struct thread *thread, const struct record_event *event)
+{
+	struct live_block live = {.addr = (uintptr_t)event->block, .size = event->size}, stale;
+	const struct stack_cache_entry *entry;
+	enum live_put put;
+
+	/* The loader's own events, in the midst of what it does, do not look. */
+	if (thread->mark != process_mark_now() && !record_in_loader(event->fp[1]))
+		refresh(thread);
+	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
+	live.stack_id = entry ? entry->stack_id : capture(thread, event);
+	verify_capture(thread, event->fp, live.stack_id);
+	live.birth_ns = sample(thread);
+	put = live_table_put(&live, &stale);
+	if (put == LIVE_PUT_STALE)
+		free_stale(thread, &stale);
+	if (put != LIVE_PUT_LOST)
+		count(thread, live.stack_id, event->size);
+	thread->last_alloc = live.addr;
+	record_moved(thread, event->size);
+	thread_leave(thread);
+}
+
+__attribute__((noinline)) void record_alloc_slow(const struct record_event *event)
+{
+	struct thread *thread = thread_enter();
+
+	if (thread)
+		record_alloc_in(thread, event);
 }
 
 __attribute__((noinline)) void record_churn(struct thread *thread)
@@ -71,12 +110,36 @@ __attribute__((noinline)) void record_lifetime(const struct live_block *block)
 }
 
 /* A block of the parent's, of the boot arena, or born past the hooks. */
-__attribute__((noinline)) void record_unknown(const void *block)
+static void free_unknown(uintptr_t addr)
 {
-	if (live_table_take_inherited((uintptr_t)block))
+	if (live_table_take_inherited(addr))
 		atomic_fetch_add_explicit(&inherited_freed, 1, memory_order_relaxed);
 	else
 		atomic_fetch_add_explicit(&unknown_freed, 1, memory_order_relaxed);
+}
+
+/* thread: entered already, or NULL. */
+__attribute__((noinline)) bool record_free_slow(struct thread *thread, void *block, uintptr_t ra)
+{
+	struct live_block live;
+
+	if (!block || real_is_boot(block)) {
+		if (thread)
+			thread_leave(thread);
+		return false;
+	}
+	if (!thread)
+		thread = thread_enter();
+	if (!thread)
+		return true;
+	if (live_table_take((uintptr_t)block, &live))
+		record_freed(thread, &live);
+	else
+		free_unknown((uintptr_t)block);
+	if (record_in_loader(ra))
+		modules_suspect();
+	thread_leave(thread);
+	return true;
 }
 
 /* No memory for the counter: the fixed ids' always exists. */
@@ -95,7 +158,7 @@ bool record_take(void *block, struct live_block *taken)
 		return false;
 	known = live_table_take((uintptr_t)block, taken);
 	if (!known)
-		record_unknown(block);
+		free_unknown((uintptr_t)block);
 	thread_leave(thread);
 	return known;
 }

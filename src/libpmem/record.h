@@ -23,14 +23,20 @@
 
 enum { RECORD_MAY_UNMAP = 16 * 1024 };
 
-/* The slow paths of the functions below. */
-uint32_t record_capture(struct thread *thread, const uintptr_t *fp, uint32_t hook);
-void record_refresh(struct thread *thread, uintptr_t ra);
-uint64_t record_sample(struct thread *thread);
-void record_put_trouble(struct thread *thread, const struct live_block *stale);
-void record_churn(struct thread *thread);
+/* An allocation that the program made. */
+struct record_event {
+	void *block;
+	size_t size;	     /* as requested */
+	const uintptr_t *fp; /* frame address of the entry point: return address at fp[1] */
+	enum hook hook;
+};
+
+/* The slow paths of the functions below: whatever the fast ones do not do. */
+void record_alloc_slow(const struct record_event *event);
+void record_alloc_in(struct thread *thread, const struct record_event *event);
+bool record_free_slow(struct thread *thread, void *block, uintptr_t ra);
 void record_lifetime(const struct live_block *block);
-void record_unknown(const void *block);
+void record_churn(struct thread *thread);
 struct counter *record_counter_lost(struct thread *thread);
 
 /* Blocks freed by this process that its parent had allocated. */
@@ -53,43 +59,40 @@ static inline struct counter *record_counter(struct thread *thread, uint32_t sta
 
 static inline void record_moved(struct thread *thread, size_t size)
 {
-	thread->churn += size;
-	if (__builtin_expect(thread->churn >= thread->churn_limit, 0))
+	thread->churn_left -= (int64_t)size;
+	if (__builtin_expect(thread->churn_left <= 0, 0))
 		record_churn(thread);
 }
 
-/* The program got block, of size requested bytes, through the entry point hook with frame address fp. */
-static inline void record_alloc(void *block, size_t size, const uintptr_t *fp, enum hook hook)
+/* The program got event->block. */
+static inline __attribute__((always_inline)) void record_alloc(const struct record_event *event)
 {
-	struct thread *thread = thread_enter();
-	struct live_block live = {.addr = (uintptr_t)block, .size = size}, stale;
-	enum live_put put;
+	struct thread *thread = thread_enter_fast();
+	const struct stack_cache_entry *entry;
 
-	if (__builtin_expect(!thread, 0))
+	if (__builtin_expect(!thread, 0)) {
+		record_alloc_slow(event);
 		return;
-	if (__builtin_expect(thread->epoch != __atomic_load_n((uint32_t *)&modules_epoch, __ATOMIC_ACQUIRE), 0))
-		record_refresh(thread, fp[1]);
-	live.stack_id = stack_cache_find(&thread->stacks, fp, hook);
-	if (__builtin_expect(!live.stack_id, 0))
-		live.stack_id = record_capture(thread, fp, hook);
-	verify_capture(thread, fp, live.stack_id);
-	if (__builtin_expect(thread->sample_left-- == 0, 0))
-		live.birth_ns = record_sample(thread);
-	put = live_table_put(&live, &stale);
-	if (__builtin_expect(put != LIVE_PUT_OK, 0) && put == LIVE_PUT_STALE)
-		record_put_trouble(thread, &stale);
-	if (__builtin_expect(put != LIVE_PUT_LOST, 1)) {
-		counter_alloc(record_counter(thread, live.stack_id), size, peak_epoch());
-		peak_add(&thread->peak, (int64_t)size);
-		histogram_size(tree_stack(live.stack_id), size);
 	}
-	thread->last_alloc = (uintptr_t)block;
-	record_moved(thread, size);
+	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
+	if (__builtin_expect(!entry || thread->sample_left == 0, 0) ||
+	    __builtin_expect(!live_table_put_fast((uintptr_t)event->block, event->size, entry->stack_id), 0)) {
+		record_alloc_in(thread, event);
+		return;
+	}
+	verify_capture(thread, event->fp, entry->stack_id);
+	thread->sample_left--;
+	counter_alloc(entry->counter, event->size, peak_epoch());
+	peak_grow(&thread->peak, event->size);
+	if (__builtin_expect(event->size - entry->size_min >= entry->size_span, 0))
+		histogram_size(entry->stack, event->size);
+	thread->last_alloc = (uintptr_t)event->block;
+	record_moved(thread, event->size);
 	thread_leave(thread);
 }
 
 /* *live left the table for good. */
-static inline void record_freed(struct thread *thread, const struct live_block *live)
+static inline __attribute__((always_inline)) void record_freed(struct thread *thread, const struct live_block *live)
 {
 	struct counter *counter = record_counter(thread, live->stack_id);
 
@@ -97,7 +100,7 @@ static inline void record_freed(struct thread *thread, const struct live_block *
 	if (thread->last_alloc == live->addr)
 		counter_temporary(counter);
 	thread->last_alloc = 0;
-	peak_add(&thread->peak, -(int64_t)live->size);
+	peak_shrink(&thread->peak, live->size);
 	if (__builtin_expect(live->birth_ns != 0, 0))
 		record_lifetime(live);
 	/* The allocator may unmap it: a fiber's stack, for one. */
@@ -106,21 +109,19 @@ static inline void record_freed(struct thread *thread, const struct live_block *
 	record_moved(thread, live->size);
 }
 
-/* The program is about to free block, called from ra. */
-static inline void record_free(void *block, uintptr_t ra)
+/* The program is about to free block, called from ra.  False: there is nothing to free (NULL, or a block of the
+ * boot arena). */
+static inline __attribute__((always_inline)) bool record_free(void *block, uintptr_t ra)
 {
-	struct thread *thread = thread_enter();
+	struct thread *thread = thread_enter_fast();
 	struct live_block live;
 
-	if (__builtin_expect(!thread, 0))
-		return;
-	if (__builtin_expect(live_table_take((uintptr_t)block, &live), 1))
-		record_freed(thread, &live);
-	else
-		record_unknown(block);
-	if (__builtin_expect(record_in_loader(ra), 0))
-		modules_suspect();
+	if (__builtin_expect(!thread, 0) || __builtin_expect(record_in_loader(ra), 0) ||
+	    __builtin_expect(!live_table_take_fast((uintptr_t)block, &live), 0))
+		return record_free_slow(thread, block, ra);
+	record_freed(thread, &live);
 	thread_leave(thread);
+	return true;
 }
 
 /* The program is about to reallocate block: takes it out, uncounted.  False: not known. */

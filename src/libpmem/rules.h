@@ -21,8 +21,8 @@ enum {
 	RULES_GENERATION_BITS = 2,
 };
 
-extern _Atomic uint64_t rules_cache[1 << RULES_INDEX_BITS];
-extern _Atomic uint64_t rules_generation; /* in place: << RULE_BITS */
+extern _Atomic uint64_t rules_cache[1 << RULES_INDEX_BITS] __attribute__((visibility("hidden")));
+extern _Atomic uint64_t rules_generation __attribute__((visibility("hidden"))); /* in place: << RULE_BITS */
 
 /* The slow path: fills the entry.  No information about pc (CFI_NONE) is not cached: a module may be
  * loaded there later. */

@@ -47,6 +47,8 @@ enum {
 	CREDIT_NS = 100000000, /* time that snapshots may take before their share counts */
 };
 
+#define CHURN_GRANT_MAX ((int64_t)1 << 62)
+
 enum phase { IDLE, COLLECT, SELECT, ORDER, HEAD, ENTRY, FRAME, TAIL };
 
 static _Atomic uint64_t churn;	  /* bytes since the last snapshot began, as told so far */
@@ -158,11 +160,6 @@ static void add_sums(struct snapshot_sums *to, const struct snapshot_record *rec
 	to->free_new += more.free_new;
 }
 
-static bool has_bytes(const struct snapshot_record *record)
-{
-	return (record->alloc | record->free) != 0;
-}
-
 /* Reads one side of the counters [first, end) of all threads into sums[].  Returns true if any thread has them. */
 static bool read_counters(uint32_t first, uint32_t end,
 			  void (*read)(const struct counters *, uint32_t, struct counter_totals *))
@@ -189,9 +186,12 @@ static void note_counts(uint32_t id, const struct counter_totals *counts)
 	record->free_new = counts->free_bytes - record->free;
 	record->alloc = counts->alloc_bytes;
 	record->free = counts->free_bytes;
-	now.any_event |= (counts->alloc_count | counts->free_count) != 0;
-	if (!has_bytes(record))
+	if ((counts->alloc_count | counts->free_count) == 0)
 		return;
+	now.any_event = true;
+	/* The first time even if all its blocks have 0 bytes. */
+	if (!(record->flags & SNAPSHOT_SEEN))
+		record->flags |= SNAPSHOT_SEEN | SNAPSHOT_CHANGED;
 	if (now.complete || (record->alloc_new | record->free_new) != 0)
 		record->flags |= SNAPSHOT_CHANGED;
 	add_sums(&now.total, record);
@@ -223,7 +223,7 @@ static void select_changed(void)
 	for (; now.next_id < end; now.next_id++) {
 		const struct snapshot_record *record = snapshot_heap_record(now.next_id);
 
-		if (has_bytes(record) &&
+		if ((record->flags & SNAPSHOT_SEEN) &&
 		    (snapshot_live(record) > 0 || (record->flags & SNAPSHOT_CHANGED)))
 			snapshot_heap_add(now.next_id);
 	}
@@ -396,6 +396,13 @@ static uint64_t text_limit(void)
 	return settings.log_snapshot_max < half ? settings.log_snapshot_max : half;
 }
 
+static uint64_t untold_by(const struct thread *thread)
+{
+	int64_t grant = __atomic_load_n(&thread->churn_grant, __ATOMIC_RELAXED);
+
+	return (uint64_t)(grant - __atomic_load_n(&thread->churn_left, __ATOMIC_RELAXED));
+}
+
 /* What the threads have not told yet. */
 static uint64_t untold_churn(void)
 {
@@ -403,7 +410,7 @@ static uint64_t untold_churn(void)
 	uint64_t sum = 0;
 
 	for (thread = thread_first(); thread; thread = thread->next)
-		sum += __atomic_load_n(&thread->churn, __ATOMIC_RELAXED);
+		sum += untold_by(thread);
 	return sum;
 }
 
@@ -468,6 +475,13 @@ static void slice(void)
 	lock_drop(&lock);
 }
 
+/* The thread's next call is due after size bytes. */
+static void grant_churn(struct thread *thread, uint64_t size)
+{
+	thread->churn_grant = thread->churn_left = size < CHURN_GRANT_MAX ? (int64_t)size
+									  : CHURN_GRANT_MAX;
+}
+
 static void set_limit(struct thread *thread)
 {
 	uint64_t told = atomic_load_explicit(&churn, memory_order_relaxed);
@@ -485,21 +499,20 @@ static void set_limit(struct thread *thread)
 	} else {
 		least = 0;
 	}
-	thread->churn_limit = left > least ? left : least;
+	grant_churn(thread, left > least ? left : least);
 }
 
 void snapshot_check(struct thread *thread)
 {
 	uint32_t count;
 
-	atomic_fetch_add_explicit(&churn, thread->churn, memory_order_relaxed);
-	thread->churn = 0;
+	atomic_fetch_add_explicit(&churn, untold_by(thread), memory_order_relaxed);
 	if (is_off()) {
-		thread->churn_limit = UINT64_MAX;
+		grant_churn(thread, CHURN_GRANT_MAX);
 		return;
 	}
 	count = atomic_fetch_add_explicit(&checks, 1, memory_order_relaxed);
-	if (thread->churn_limit == 0 || count % RECOUNT_CHECKS == 0)
+	if (thread->churn_grant == 0 || count % RECOUNT_CHECKS == 0)
 		count_threads();
 	if (atomic_load_explicit(&running, memory_order_relaxed) || is_due())
 		slice();
@@ -516,7 +529,8 @@ static bool take_lock_at_end(void)
 		if (lock_mine(&lock) || sys_monotonic_ns() >= give_up_ns)
 			return false;
 		arch_pause();
-		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+		if (!sys_sandboxed())
+			sys_call(SYS_sched_yield, 0, 0, 0, 0);
 	}
 	return true;
 }

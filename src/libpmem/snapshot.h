@@ -17,7 +17,7 @@ enum { SNAPSHOT_SLICE_NS = 2000000, SNAPSHOT_FINAL_WAIT_NS = 100000000 };
 
 void snapshot_init(void);
 
-/* thread->churn has reached thread->churn_limit: adds it to the process's churn, sets it to 0, sets the next limit, and begins or
+/* thread->churn_left is used up: adds what was to the process's churn, grants more, and begins or
  * goes on with a snapshot if one is due.  The caller has set thread->busy. */
 void snapshot_check(struct thread *thread);
 

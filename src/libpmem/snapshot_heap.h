@@ -13,6 +13,7 @@
 enum snapshot_flag {
 	SNAPSHOT_CHANGED = 1, /* since it last had an entry in the log */
 	SNAPSHOT_HASHED = 2,
+	SNAPSHOT_SEEN = 4, /* something was allocated or freed there, if only of 0 bytes */
 };
 
 struct snapshot_record {

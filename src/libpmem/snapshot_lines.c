@@ -64,7 +64,7 @@ static uint64_t own_bytes(bool final)
 {
 	uint64_t time_ns = sys_monotonic_ns();
 
-	if (final || resident_ns == 0 || time_ns - resident_ns >= RESIDENT_NS) {
+	if (!sys_sandboxed() && (final || resident_ns == 0 || time_ns - resident_ns >= RESIDENT_NS)) {
 		resident = live_table_resident();
 		resident_ns = time_ns;
 	}

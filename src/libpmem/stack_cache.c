@@ -7,8 +7,10 @@
  */
 #include "libpmem/stack_cache.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
+#include "libpmem/histogram.h"
 #include "libpmem/loss.h"
 #include "libpmem/sys.h"
 
@@ -47,13 +49,19 @@ static uint16_t class_of(uint32_t count)
 	return room_class;
 }
 
+/* An unused room's first word. */
+static struct unwind_check *room_next(const struct unwind_check *room)
+{
+	return (struct unwind_check *)room->addr;
+}
+
 static struct unwind_check *room_make(struct stack_cache *cache, uint16_t room_class)
 {
 	struct unwind_check *room = cache->free[room_class];
 	uint32_t size = (uint32_t)ROOM_MIN << room_class;
 
 	if (room) {
-		memcpy(&cache->free[room_class], room, sizeof(room));
+		cache->free[room_class] = room_next(room);
 		return room;
 	}
 	if (cache->arena_left < size) {
@@ -78,7 +86,7 @@ static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry
 	if (entry->checks && entry->room_class == room_class)
 		return true;
 	if (entry->checks) {
-		memcpy(entry->checks, &cache->free[entry->room_class], sizeof(entry->checks));
+		entry->checks->addr = (uintptr_t)cache->free[entry->room_class];
 		cache->free[entry->room_class] = entry->checks;
 	}
 	entry->room_class = room_class;
@@ -100,8 +108,23 @@ static bool set_admits(struct stack_cache_set *set)
 	return false;
 }
 
-void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id)
+/* Blocks of the size class that the call stack has seen first, and no other, need not be told to the histogram. */
+static void set_sizes(struct stack_cache_entry *entry)
 {
+	uint32_t sizes = atomic_load_explicit(&entry->stack->sizes, memory_order_relaxed);
+	uint32_t size_class = sizes & HISTOGRAM_FLAG ? sizes >> 24 & 0x7f : sizes - 1;
+
+	entry->size_min = entry->size_span = 0;
+	if (!sizes || size_class == HISTOGRAM_CLASSES - 1)
+		return;
+	entry->size_min = size_class ? ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT - 1)) + 1 : 0;
+	entry->size_span = ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT)) + 1 - entry->size_min;
+}
+
+void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
+		     struct counter *counter)
+{
+	static uintptr_t never;
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
 	struct stack_cache_set *set = stack_cache_set(cache, leaf->slot, key);
@@ -113,12 +136,16 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 		return;
 	entry = &set->ways[set->victim++ % STACK_CACHE_WAYS];
 	entry->slot = 0;
-	if (!entry_fit(cache, entry, count))
+	if (!entry_fit(cache, entry, count + 1))
 		return;
 	for (i = 0; i < count; i++)
 		entry->checks[i] = unwind->checks[count - 1 - i];
+	entry->checks[count] = (struct unwind_check){(uintptr_t)&never, 1};
 	entry->count = count;
 	entry->stack_id = stack_id;
+	entry->stack = tree_stack(stack_id);
+	entry->counter = counter;
+	set_sizes(entry);
 	entry->mappings = unwind->mappings;
 	entry->unclean = (unwind->flags & UNWIND_UNCLEAN) != 0;
 	entry->key = key;

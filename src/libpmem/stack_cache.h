@@ -12,25 +12,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libpmem/tree.h"
 #include "libpmem/unwind.h"
 
 enum {
 	STACK_CACHE_SETS = 16,
 	STACK_CACHE_WAYS = 4,
 	STACK_CACHE_CLASSES = 8,	/* rooms of 8, 16, ... 1,024 checks */
-	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
+	STACK_CACHE_CHECKS_MAX = 1023, /* deeper call stacks are left to unwind.c */
 	STACK_CACHE_HOOK_SHIFT = 56,
 };
+
+struct counter;
 
 struct stack_cache_entry {
 	uintptr_t slot; /* 0 = empty */
 	uintptr_t key;	/* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
-	struct unwind_check *checks; /* from the inside out */
+	struct unwind_check *checks; /* from the inside out; then one that never holds */
+	struct counter *counter;     /* of this thread and stack_id */
+	struct tree_stack *stack;
 	uint32_t count;
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
 	uint16_t room_class;
 	uint16_t unclean; /* holds only while unwind_mappings is mappings */
+	size_t size_min;  /* sizes in [size_min, size_min + size_span) need no histogram_size() */
+	size_t size_span;
 };
 
 struct stack_cache_set {
@@ -53,44 +60,38 @@ bool stack_cache_init(struct stack_cache *cache);
 /* Forgets all entries. */
 void stack_cache_flush(struct stack_cache *cache);
 
-/* Remembers the call stack that unwind captured last, from the hook frame fp. */
-void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id);
+/* Remembers the call stack that unwind captured last. */
+void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
+		     struct counter *counter);
 
 static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *cache, uintptr_t slot,
 						      uintptr_t key)
 {
-	uint64_t hash = (uint64_t)slot * 0x9e3779b97f4a7c15u ^ (uint64_t)key * 0xd6e8feb86659fd93u;
+	uint64_t hash = ((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u;
 
 	return &cache->sets[hash >> 60];
 }
 
 static inline bool stack_cache_holds(const struct stack_cache_entry *entry)
 {
-	const struct unwind_check *check = entry->checks, *end = check + entry->count;
+	const struct unwind_check *check = entry->checks;
 
 	/* One at a time: what lies beyond a mismatch may not be readable. */
-	for (; end - check >= 4; check += 4) {
-		if (*(const uintptr_t *)check[0].addr != check[0].value ||
-		    *(const uintptr_t *)check[1].addr != check[1].value ||
-		    *(const uintptr_t *)check[2].addr != check[2].value ||
-		    *(const uintptr_t *)check[3].addr != check[3].value)
-			return false;
-	}
-	for (; check < end; check++)
-		if (*(const uintptr_t *)check->addr != check->value)
-			return false;
-	return true;
+#pragma GCC unroll 8
+	while (*(const uintptr_t *)check->addr == check->value)
+		check++;
+	return check == entry->checks + entry->count;
 }
 
-/* The id of the call stack at the hook frame fp, or 0. */
-static inline uint32_t stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
+/* The call stack at the hook frame fp, or NULL. */
+static inline const struct stack_cache_entry *stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
 {
 	uintptr_t slot = (uintptr_t)(fp + 1), key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
 	struct stack_cache_set *set = stack_cache_set(cache, slot, key);
 	struct stack_cache_entry *entry = set->ways, *end = entry + STACK_CACHE_WAYS;
 
 	if (__builtin_expect(set->cooldown != 0, 0))
-		return 0;
+		return NULL;
 	for (; entry < end; entry++) {
 		if (entry->slot != slot || entry->key != key)
 			continue;
@@ -99,10 +100,10 @@ static inline uint32_t stack_cache_find(struct stack_cache *cache, const uintptr
 			continue;
 		if (__builtin_expect(stack_cache_holds(entry), 1)) {
 			set->misses = 0;
-			return entry->stack_id;
+			return entry;
 		}
 	}
-	return 0;
+	return NULL;
 }
 
 #endif

@@ -263,5 +263,6 @@ static bool copy_from_memory(const struct module *module, struct symbols *symbol
 bool symbols_copy(const struct module *module, struct symbols *symbols)
 {
 	*symbols = (struct symbols){0};
-	return copy_from_file(module, symbols) || copy_from_memory(module, symbols);
+	return !sys_sandboxed() &&
+	       (copy_from_file(module, symbols) || copy_from_memory(module, symbols));
 }

@@ -24,8 +24,9 @@ enum {
 	DESTRUCTOR_ROUNDS = 4, /* PTHREAD_DESTRUCTOR_ITERATIONS of every C library in use */
 };
 
+static struct thread no_thread = {.ready = THREAD_BUSY};
 __thread struct thread *thread_current
-	__attribute__((visibility("hidden"), tls_model("initial-exec")));
+	__attribute__((visibility("hidden"), tls_model("initial-exec"))) = &no_thread;
 static __thread bool ending __attribute__((tls_model("initial-exec")));
 
 static _Atomic(struct thread *) all;
@@ -55,6 +56,7 @@ static pid_t my_tid(void)
 	return tid > 0 ? tid : INT_MAX;
 }
 
+/* A new struct; a nested one enters its window at each event. */
 static struct thread *make(uint32_t level)
 {
 	struct thread *thread = sys_map((sizeof(*thread) + 4095) & ~(size_t)4095);
@@ -68,7 +70,8 @@ static struct thread *make(uint32_t level)
 	thread->level = level;
 	thread->random = (uintptr_t)thread | 1;
 	atomic_store_explicit(&thread->tid, my_tid(), memory_order_relaxed);
-	peak_enter(&thread->peak);
+	if (!level)
+		peak_enter(&thread->peak);
 	publish(thread);
 	return thread;
 }
@@ -99,7 +102,8 @@ static void hand_over(struct thread *thread)
 	stack_cache_flush(&thread->stacks);
 	thread->last_alloc = 0;
 	thread->exit_rounds = 0;
-	thread->busy = THREAD_IDLE;
+	thread->borrowed = 0;
+	thread->ready = thread->mark;
 	/* Release: the owner-only fields; pairs with inherit(). */
 	atomic_store_explicit(&thread->tid, 0, memory_order_release);
 }
@@ -113,7 +117,7 @@ static void at_thread_exit(void *arg)
 	if (++thread->exit_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(key, thread) == 0)
 		return;
 	ending = true;
-	thread_current = NULL;
+	thread_current = &no_thread;
 	hand_over(thread);
 }
 
@@ -122,9 +126,14 @@ void thread_init(void)
 	key_made = pthread_key_create(&key, at_thread_exit) == 0;
 }
 
-void thread_leave_late(struct thread *thread)
+void thread_leave_slow(struct thread *thread)
 {
-	hand_over(thread);
+	if (!thread->level) {
+		hand_over(thread);
+		return;
+	}
+	peak_leave(&thread->peak);
+	thread->ready = thread->mark;
 }
 
 static struct thread *first_event(void)
@@ -135,16 +144,16 @@ static struct thread *first_event(void)
 		thread = make(0);
 	if (!thread)
 		return NULL;
+	thread->ready = THREAD_BUSY;
 	if (ending) {
-		thread->busy = THREAD_LATE;
+		thread->borrowed = 1;
 		return thread;
 	}
-	if (thread_current) {
+	if (thread_current != &no_thread) {
 		/* A signal handler was faster. */
 		hand_over(thread);
 		return thread_enter();
 	}
-	thread->busy = THREAD_BUSY;
 	thread_current = thread;
 	if (key_made)
 		pthread_setspecific(key, thread);
@@ -154,14 +163,16 @@ static struct thread *first_event(void)
 /* The struct for an event that interrupted one of *thread's. */
 static struct thread *nested_event(struct thread *thread)
 {
-	while (thread->busy) {
+	while (thread->ready == THREAD_BUSY) {
 		if (!thread->nested && thread->level < LEVEL_MAX)
 			thread->nested = make(thread->level + 1);
 		thread = thread->nested;
 		if (!thread)
 			return NULL;
 	}
-	thread->busy = THREAD_BUSY;
+	thread->ready = THREAD_BUSY;
+	thread->borrowed = 1;
+	peak_enter(&thread->peak);
 	return thread;
 }
 
@@ -172,10 +183,13 @@ struct thread *thread_enter_slow(void)
 	if (!process_records() && !process_begin())
 		return NULL;
 	thread = thread_current;
-	if (!thread)
+	if (thread == &no_thread)
 		thread = first_event();
-	else
+	else if (thread->ready == THREAD_BUSY)
 		thread = nested_event(thread);
+	else
+		thread->ready = THREAD_BUSY;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!thread)
 		loss_add(LOSS_EVENTS, 1);
 	return thread;
@@ -183,7 +197,7 @@ struct thread *thread_enter_slow(void)
 
 void thread_fork_child(void)
 {
-	thread_current = NULL;
+	thread_current = &no_thread;
 	ending = false;
 	atomic_store_explicit(&all, NULL, memory_order_relaxed);
 }

@@ -4,7 +4,7 @@
  *
  * Made at a thread's first event; at its end the whole struct is handed to a later thread, with its
  * counters and caches: a counter is never added up and cleared.  Structs are never unmapped.  While
- * its owner records an event busy is set; a signal handler's event then uses nested, a struct of its
+ * its owner records an event it is busy; a signal handler's event then uses nested, a struct of its
  * own.
  */
 #ifndef PMEM_LIBPMEM_THREAD_H
@@ -20,14 +20,14 @@
 #include "libpmem/unwind.h"
 
 struct thread {
-	uint32_t busy;		 /* owner only: enum thread_busy */
-	uint32_t epoch;		 /* owner only: modules_epoch that the caches below are good for */
-	uint64_t churn;		 /* owner only: bytes since the thread last told snapshot.c */
-	uint64_t churn_limit;	 /* owner only: tell it at this many */
+	uint32_t ready;		 /* owner only: mark, or THREAD_BUSY */
+	uint32_t mark;		 /* owner only: value of process_mark that the caches below are good for */
+	int64_t churn_left;	 /* owner only: bytes until snapshot_check() */
 	uintptr_t last_alloc;	 /* owner only: block of this thread's latest event, if that allocated it */
-	uint64_t random;	 /* owner only: state of the lifetime sampler */
 	uint32_t sample_left;	 /* owner only: allocations until the next lifetime sample */
 	uint32_t generation;	 /* owner only: modules_generation() at the last flush of the caches */
+	uint64_t random;	 /* owner only: state of the lifetime sampler */
+	int64_t churn_grant;	 /* owner only: churn_left when it was last set */
 	struct stack_cache stacks;
 	struct counters counters;
 	struct peak_window peak;
@@ -36,16 +36,14 @@ struct thread {
 	struct thread *next;	 /* all threads; immutable once published */
 	_Atomic pid_t tid;	 /* 0 = free for the next thread */
 	uint32_t level;		 /* immutable: 0; n for the nth nested struct */
+	uint32_t borrowed;	 /* owner only: nested, or taken for one event after the thread's end */
 	uint32_t exit_rounds;	 /* owner only: how often the key's destructor ran */
 };
 
-enum thread_busy {
-	THREAD_IDLE = 0,
-	THREAD_BUSY = 1,
-	THREAD_LATE = 2, /* borrowed for one event, after the thread's end was noticed */
-};
+/* In ready: an event of this thread is being recorded.  Even, so never a mark. */
+#define THREAD_BUSY 2u
 
-/* The calling thread's struct; NULL before its first event.  Use thread_enter(). */
+/* The calling thread's struct; before its first event one that is always busy.  Use thread_enter(). */
 extern __thread struct thread *thread_current
 	__attribute__((visibility("hidden"), tls_model("initial-exec")));
 
@@ -55,32 +53,42 @@ void thread_init(void);
 /* The newest of all structs (also free and nested ones); acquire.  Go on by ->next. */
 struct thread *thread_first(void);
 
-/* The slow path of thread_enter(): first event of a process or thread, or an interrupted recorder. */
+/* The slow path of thread_enter(): first event of a process or thread, changed modules, or an
+ * interrupted recorder. */
 struct thread *thread_enter_slow(void);
 
-/* Gives a borrowed struct back. */
-void thread_leave_late(struct thread *thread);
+/* Ends an event of a struct that is not the thread's usual one. */
+void thread_leave_slow(struct thread *thread);
 
-/* A struct for the event at hand, busy until thread_leave(); NULL if this process does not record. */
-static inline struct thread *thread_enter(void)
+/* A struct for the event at hand, busy until thread_leave(), if the thread's own one is idle and its
+ * caches are good; else NULL: thread_enter_slow(). */
+static inline struct thread *thread_enter_fast(void)
 {
 	struct thread *thread = thread_current;
 
-	if (__builtin_expect(!thread || thread->busy || !process_records(), 0))
-		return thread_enter_slow();
-	thread->busy = THREAD_BUSY;
+	if (__builtin_expect(thread->ready != process_mark_now(), 0))
+		return NULL;
+	thread->ready = THREAD_BUSY;
 	/* A signal handler sees busy before anything that follows. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return thread;
 }
 
+/* As above, or whatever else it takes; NULL if this process does not record. */
+static inline struct thread *thread_enter(void)
+{
+	struct thread *thread = thread_enter_fast();
+
+	return __builtin_expect(thread != NULL, 1) ? thread : thread_enter_slow();
+}
+
 static inline void thread_leave(struct thread *thread)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(thread->busy == THREAD_LATE, 0))
-		thread_leave_late(thread);
+	if (__builtin_expect(thread->borrowed, 0))
+		thread_leave_slow(thread);
 	else
-		thread->busy = THREAD_IDLE;
+		thread->ready = thread->mark;
 }
 
 /* In a forked child: no structs; the parent's stay mapped. */

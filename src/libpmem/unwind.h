@@ -62,7 +62,7 @@ enum {
 };
 
 /* Grows when the program unmaps or protects memory: proofs of readability end. */
-extern _Atomic uint32_t unwind_mappings;
+extern _Atomic uint32_t unwind_mappings __attribute__((visibility("hidden")));
 
 /* Returns false when memory is exhausted. */
 bool unwind_init(struct unwind *unwind);

@@ -25,6 +25,7 @@ struct fakes {
 	_Atomic bool has_chunk[THREADS][IDS / COUNTERS_CHUNK + 1];
 	uint32_t id_limit;
 	uint32_t deep_frames; /* of DEEP_ID; 0 = as the others */
+	uint32_t zero_id;     /* blocks of 0 bytes were allocated there; 0 = nowhere */
 	bool busy_program;    /* each read of a counter finds the program at work */
 
 	_Atomic uint64_t clock_ns;

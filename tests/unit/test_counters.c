@@ -123,7 +123,7 @@ static void add_block(struct model *model, struct counters *counters, struct pea
 	struct counter_totals *stack = &model->stacks[block.id];
 
 	counter_alloc(counters_get(counters, block.id), block.size, peak_epoch());
-	peak_add(window, (int64_t)block.size);
+	peak_grow(window, block.size);
 	stack->alloc_count++;
 	stack->alloc_bytes += block.size;
 	model->live += (int64_t)block.size;
@@ -140,7 +140,7 @@ static void drop_block(struct model *model, struct counters *counters, struct pe
 		stack->temporary_count++;
 	}
 	counter_free(counters_get(counters, block.id), block.size, peak_epoch());
-	peak_add(window, -(int64_t)block.size);
+	peak_shrink(window, block.size);
 	stack->free_count++;
 	stack->free_bytes += block.size;
 	model->live -= (int64_t)block.size;

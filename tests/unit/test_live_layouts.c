@@ -39,6 +39,48 @@ static void size_beyond_usable_is_kept(void **state)
 	assert_takes(block_at(area + 64, 25, 4));
 }
 
+/* The inline paths do what the functions do, or nothing. */
+static void fast_paths_agree(void **state)
+{
+	struct live_block found = {0};
+
+	(void)state;
+	write_header(area + 64, 56);
+	assert_false(live_table_put_fast(area + 64, 40, 3)); /* no leaf yet */
+	assert_false(live_table_take_fast(area + 64, &found));
+	put_new(block_at(area + 64, 40, 3));
+	assert_false(live_table_put_fast(area + 64, 41, 4)); /* a stale block */
+	assert_takes(block_at(area + 64, 40, 3));
+	for (size_t size = 0; size < 60; size++) {
+		bool fits = size > 25 && size <= 56;
+
+		assert_int_equal(live_table_put_fast(area + 64, size, 5), fits);
+		if (fits)
+			assert_takes(block_at(area + 64, size, 5));
+		put_new(block_at(area + 64, size, 6));
+		assert_int_equal(live_table_take_fast(area + 64, &found), fits);
+		if (fits)
+			assert_same(found, block_at(area + 64, size, 6));
+		else
+			assert_takes(block_at(area + 64, size, 6));
+		assert_unknown(area + 64);
+	}
+	assert_false(live_table_take_fast((uintptr_t)1 << 47, &found));
+}
+
+static void fast_paths_are_for_slack_only(void **state)
+{
+	struct live_block found = {0};
+
+	(void)state;
+	write_header(area + 64, 56);
+	put_new(block_at(area + 64, 50, 3));
+	assert_false(live_table_take_fast(area + 64, &found));
+	assert_takes(block_at(area + 64, 50, 3));
+	assert_false(live_table_put_fast(area + 64, 50, 3));
+	assert_unknown(area + 64);
+}
+
 static void stale_slack(void **state)
 {
 	struct live_block block = block_at(area + 64, 20, 4);
@@ -317,6 +359,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(slack_of_mmapped_chunks, begin_slack),
 		cmocka_unit_test_setup(size_beyond_usable_is_kept, begin_slack),
+		cmocka_unit_test_setup(fast_paths_agree, begin_slack),
+		cmocka_unit_test_setup(fast_paths_are_for_slack_only, begin_two_cell),
 		cmocka_unit_test_setup(stale_slack, begin_slack),
 		cmocka_unit_test_setup(stale_slack_never_below_zero, begin_slack),
 		cmocka_unit_test_setup(real_glibc_blocks, begin_slack),

@@ -16,7 +16,7 @@
 #include "tests/unit/live_fixture.h"
 #include "tests/unit/memory_limit.h"
 
-enum { THREADS = 8, SLOTS = 4096 };
+enum { THREADS = 8, SLOTS = 4096, RACED_LEAVES = 300 };
 
 static void any_size(void **state)
 {
@@ -93,39 +93,78 @@ static void no_memory_for_a_leaf(void **state)
 	assert_takes(block);
 }
 
+/* Block number i; with much slack it needs the side table in the slack layout. */
+static struct live_block sampled_block(uint64_t i, size_t usable)
+{
+	struct live_block block = block_at(area + 64 + 64 * i, 20, 9);
+
+	write_header(block.addr, usable);
+	block.birth_ns = 1;
+	return block;
+}
+
+/* The side table is full when one neighbourhood is: some blocks still find room after that. */
 static void no_memory_for_samples(void **state)
 {
-	struct live_block block = {.size = 20, .stack_id = 9, .birth_ns = 1};
+	struct rlimit before;
 	struct live_block found;
 	struct live_block stale;
-	struct rlimit before;
 	uint64_t put = 0;
+	uint64_t lost = 0;
 	uint64_t sampled = 0;
-	bool all_ok = true;
+	uint64_t dropped;
 
 	(void)state;
-	put_new(block_at(area + 16, 0, 1)); /* the leaf */
+	write_header(area + 64, 24);
+	put_new(block_at(area + 64, 20, 1)); /* makes the leaf */
+	assert_takes(block_at(area + 64, 20, 1));
 	before = memory_exhaust();
-	for (; loss_count(LOSS_SAMPLES) == 0 && put < 1000000; put++) {
-		block.addr = area + 64 * (put + 1);
-		write_header(block.addr, 24);
-		all_ok &= live_table_put(&block, &stale) == LIVE_PUT_OK;
+	for (; loss_count(LOSS_SAMPLES) < 100 && put < 1000000; put++) {
+		struct live_block block = sampled_block(put, 24);
+
+		lost += live_table_put(&block, &stale) != LIVE_PUT_OK;
 	}
-	/* Much slack and no memory: nothing can describe it in the slack layout. */
-	block.addr = area + 64 * (put + 1);
-	write_header(block.addr, 1000);
-	assert_int_equal(live_table_put(&block, &stale),
-			 layout == LIVE_SLACK ? LIVE_PUT_LOST : LIVE_PUT_OK);
 	memory_restore(before);
-	assert_true(all_ok);
-	assert_int_equal(loss_count(LOSS_EVENTS), layout == LIVE_SLACK);
-	assert_int_equal(live_table_take(block.addr, &found), layout != LIVE_SLACK);
+	assert_int_equal(lost, 0);
 	for (uint64_t i = 0; i < put; i++) {
-		assert_true(live_table_take(area + 64 * (i + 1), &found));
+		assert_true(live_table_take(sampled_block(i, 24).addr, &found));
 		assert_true(found.size == 20 && found.stack_id == 9);
 		sampled += found.birth_ns == 1;
 	}
-	assert_int_equal(sampled, put - 1);
+	dropped = loss_count(LOSS_SAMPLES);
+	assert_int_equal(dropped, 100);
+	assert_int_equal(sampled, put - dropped);
+	assert_int_equal(loss_count(LOSS_EVENTS), 0);
+}
+
+static void no_memory_for_much_slack(void **state)
+{
+	struct rlimit before;
+	struct live_block found;
+	struct live_block stale;
+	uint64_t put = 0;
+	uint64_t taken = 0;
+
+	(void)state;
+	put_new(sampled_block(0, 1000));
+	assert_takes(sampled_block(0, 1000));
+	before = memory_exhaust();
+	for (; loss_count(LOSS_EVENTS) < 100 && put < 1000000; put++) {
+		struct live_block block = sampled_block(put, 1000);
+		uint64_t events = loss_count(LOSS_EVENTS);
+		enum live_put result = live_table_put(&block, &stale);
+
+		taken += result == LIVE_PUT_OK;
+		if ((result == LIVE_PUT_LOST) != (loss_count(LOSS_EVENTS) == events + 1))
+			break;
+	}
+	memory_restore(before);
+	assert_int_equal(loss_count(LOSS_EVENTS), 100);
+	assert_int_equal(taken, put - 100);
+	for (uint64_t i = 0; i < put; i++)
+		taken -= live_table_take(sampled_block(i, 1000).addr, &found);
+	assert_int_equal(taken, 0);
+	assert_int_equal(loss_count(LOSS_SAMPLES), 0);
 }
 
 static void inherited_blocks_are_cleared_once(void **state)
@@ -340,15 +379,20 @@ static void threads_lose_nothing(void **state)
 
 static pthread_barrier_t barrier;
 
+/* Block of one thread in one leaf; two-cell layout, so that the address needs no memory. */
+static struct live_block block_in_leaf(uintptr_t leaf, uint32_t thread)
+{
+	return block_at(((uintptr_t)1 << 40) + leaf * LIVE_MAP_SPAN + 64 * (uintptr_t)thread, 20,
+			thread + 1);
+}
+
 /* All threads need the same new leaf at once. */
 static void *race_for_leaf(void *index)
 {
 	struct live_block stale;
 
-	for (uintptr_t leaf = 0; leaf < AREA_SIZE / LIVE_MAP_SPAN; leaf++) {
-		struct live_block block = block_at(area + leaf * LIVE_MAP_SPAN +
-							   64 * ((uintptr_t)index + 1),
-						   20, (uint32_t)(uintptr_t)index + 1);
+	for (uintptr_t leaf = 0; leaf < RACED_LEAVES; leaf++) {
+		struct live_block block = block_in_leaf(leaf, (uint32_t)(uintptr_t)index);
 
 		pthread_barrier_wait(&barrier);
 		if (live_table_put(&block, &stale) != LIVE_PUT_OK)
@@ -364,21 +408,16 @@ static void threads_share_a_new_leaf(void **state)
 	(void)state;
 	atomic_store(&wrong_blocks, 0);
 	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (uintptr_t leaf = 0; leaf < AREA_SIZE / LIVE_MAP_SPAN; leaf++) {
-		for (uintptr_t i = 1; i <= THREADS; i++)
-			write_header(area + leaf * LIVE_MAP_SPAN + 64 * i, 24);
-	}
 	for (uintptr_t i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, race_for_leaf, (void *)i), 0);
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
 	pthread_barrier_destroy(&barrier);
 	assert_int_equal(atomic_load(&wrong_blocks), 0);
-	for (uintptr_t leaf = 0; leaf < AREA_SIZE / LIVE_MAP_SPAN; leaf++) {
-		for (uint32_t i = 1; i <= THREADS; i++)
-			assert_takes(block_at(area + leaf * LIVE_MAP_SPAN + 64 * i, 20, i));
+	for (uintptr_t leaf = 0; leaf < RACED_LEAVES; leaf++) {
+		for (uint32_t i = 0; i < THREADS; i++)
+			assert_takes(block_in_leaf(leaf, i));
 	}
-	assert_int_equal(cells_in_use(), 0);
 }
 
 #define BOTH(test)                                                  \
@@ -395,6 +434,7 @@ int main(void)
 		BOTH(addresses_out_of_bounds_are_lost),
 		BOTH(no_memory_for_a_leaf),
 		BOTH(no_memory_for_samples),
+		cmocka_unit_test_setup(no_memory_for_much_slack, begin_slack),
 		BOTH(inherited_blocks_are_cleared_once),
 		BOTH(oldest_inherited_table_is_forgotten),
 		BOTH(no_memory_for_a_childs_table),
@@ -402,7 +442,7 @@ int main(void)
 		BOTH(resident_size_follows_use),
 		BOTH(stale_sample),
 		BOTH(threads_lose_nothing),
-		BOTH(threads_share_a_new_leaf),
+		cmocka_unit_test_setup(threads_share_a_new_leaf, begin_two_cell),
 	};
 
 	return cmocka_run_group_tests_name("live_table", tests, map_area, NULL);

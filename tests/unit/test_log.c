@@ -8,17 +8,21 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +31,7 @@
 #include "libpmem/log.h"
 #include "libpmem/loss.h"
 #include "libpmem/settings.h"
+#include "libpmem/sys.h"
 
 struct settings settings = {.log = true, .log_max = 1 << 20};
 static const char *complaint;
@@ -358,6 +363,41 @@ static void forked(void)
 	CHECK(count_files() == 2);
 }
 
+/* In a seccomp sandbox that kills at the first call but read, write and exit. */
+static void in_sandbox(void)
+{
+	char big[1000];
+
+	memset(big, 'x', sizeof(big));
+	big[sizeof(big) - 1] = '\n';
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT) == 0);
+	if (!write_line("two\n"))
+		syscall(SYS_exit, 2);
+	log_make_room(1 << 20);
+	if (log_write(big, sizeof(big))) /* beyond log_max, and nothing can be renamed */
+		syscall(SYS_exit, 3);
+	log_note("# note\n", 7);
+	syscall(SYS_exit, lost_bytes == sizeof(big) ? 0 : 4);
+}
+
+static void sandbox(void)
+{
+	int status;
+	pid_t child;
+
+	settings.log_max = 1000;
+	log_init();
+	CHECK(write_line("one\n"));
+	child = fork();
+	if (child == 0) {
+		atomic_store(&sys_sandbox, true);
+		in_sandbox();
+	}
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(strcmp(body_of(name_of(".log")), "one\ntwo\n# note\n") == 0);
+	CHECK(count_files() == 1);
+}
+
 /* Every test: its child's function. */
 #define TEST(name)                            \
 	static void test_##name(void **state) \
@@ -375,6 +415,7 @@ TEST(no_descriptors)
 TEST(fallback)
 TEST(nowhere)
 TEST(forked)
+TEST(sandbox)
 
 int main(void)
 {
@@ -389,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_fallback),
 		cmocka_unit_test(test_nowhere),
 		cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_sandbox),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

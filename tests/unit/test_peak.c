@@ -2,9 +2,9 @@
 /*
  * test_peak.c - the reported peak against the truth, which the test keeps under a mutex.
  *
- * A block is true from the end of its peak_add() to the beginning of the one that takes it off: then
+ * A block is true from the end of its peak_grow() to the beginning of the one that takes it off: then
  * the reported peak must never be below.  Above it may be by E and by the blocks that are just on their way
- * through peak_add() (at most one for each thread).  Tests that make the kernel refuse membarrier run in a
+ * through peak_grow() (at most one for each thread).  Tests that make the kernel refuse membarrier run in a
  * child, for a seccomp filter stays.
  */
 #include <errno.h>
@@ -77,14 +77,14 @@ static void truth_add(int64_t bytes)
 
 static void alloc(struct worker *worker, int64_t size)
 {
-	peak_add(&worker->window, size);
+	peak_grow(&worker->window, (size_t)size);
 	truth_add(size);
 }
 
 static void release(struct worker *worker, int64_t size)
 {
 	truth_add(-size);
-	peak_add(&worker->window, -size);
+	peak_shrink(&worker->window, (size_t)size);
 }
 
 static uint64_t random_next(struct worker *worker)
@@ -249,7 +249,7 @@ static void a_forked_child_begins_at_zero(void **state)
 	peak_fork_child();
 	assert_int_equal(peak_bytes(), 0);
 	assert_int_equal(peak_live_bytes(), 0);
-	peak_add(&fresh, 70);
+	peak_grow(&fresh, 70);
 	assert_int_equal(peak_bytes(), 70);
 	assert_int_equal(peak_live_bytes(), 70);
 }

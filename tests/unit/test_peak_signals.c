@@ -34,7 +34,7 @@ static bool stopped(void)
 static void enter_and_leave(struct peak_window *window)
 {
 	peak_enter(window);
-	peak_add(window, OTHER_SIZE);
+	peak_grow(window, OTHER_SIZE);
 	peak_add(window, -OTHER_SIZE);
 	peak_leave(window);
 }

@@ -146,6 +146,24 @@ static void test_complete_after_rotation_and_loss(void **state)
 	assert_int_equal(fakes_read_one().entries, 1);
 }
 
+/* It has an entry, once. */
+static void test_blocks_of_0_bytes(void **state)
+{
+	struct reading reading;
+
+	(void)state;
+	fakes_event(0, 10, 10, 0);
+	fakes_event(0, 9, 0, 0);
+	fakes.zero_id = 9;
+	fakes_check(1000);
+	assert_int_equal(fakes_read_one().entries, 2);
+	assert_true(fakes.shown[9]);
+	fakes_check(1000);
+	reading = fakes_read_one();
+	assert_int_equal(reading.entries, 1);
+	assert_int_equal(reading.rest_stacks, 1);
+}
+
 /* An entry larger than the buffer. */
 static void test_deep_stack(void **state)
 {
@@ -179,6 +197,7 @@ int main(void)
 		cmocka_unit_test_setup(test_thousands_without_limit, fakes_begin),
 		cmocka_unit_test_setup(test_thousands_with_limit, fakes_begin),
 		cmocka_unit_test_setup(test_complete_after_rotation_and_loss, fakes_begin),
+		cmocka_unit_test_setup(test_blocks_of_0_bytes, fakes_begin),
 		cmocka_unit_test_setup(test_deep_stack, fakes_begin),
 	};
 

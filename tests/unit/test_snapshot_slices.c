@@ -68,18 +68,18 @@ static void test_final(void **state)
 	while (fakes.log_size == 0) /* some of it is in the log already */
 		fakes_check(1);
 	fakes_event(0, 17, 1, 0);
-	fakes.threads[1].churn = 77; /* not told yet */
+	fakes.threads[1].churn_grant = 1000000; /* not told yet */
 	snapshot_final();
 	at = fakes_read(fakes.log_text, &reading);
 	assert_ptr_equal(fakes_read(at, &reading), fakes.log_text + fakes.log_size);
 	assert_int_equal(reading.sequence, 1);
-	assert_true(reading.churn >= 77);
+	assert_true(reading.churn >= 1000000);
 	assert_int_equal(fakes.shown_alloc[17], fakes_sum(fakes.alloc, 17));
 	assert_int_equal(fakes.note_size, 0);
 	fakes.log_size = 0;
 	snapshot_final();
 	fakes_check(1000000);
-	assert_int_equal(fakes.threads[0].churn_limit, UINT64_MAX);
+	assert_int_equal(fakes.threads[0].churn_grant, INT64_C(1) << 62);
 	assert_int_equal(fakes.log_size, 0);
 }
 
@@ -107,22 +107,22 @@ static void test_limits(void **state)
 	settings.churn_thresh = 100000;
 	fakes_event(0, 9, 5, 0);
 	fakes_check(0);
-	assert_int_equal(fakes.threads[0].churn_limit, 100000);
+	assert_int_equal(fakes.threads[0].churn_grant, 100000);
 	fakes_check(99999);
-	assert_int_equal(fakes.threads[0].churn_limit, 1);
+	assert_int_equal(fakes.threads[0].churn_grant, 1);
 	assert_int_equal(fakes.log_size, 0);
 	fakes_check(1);
 	assert_int_equal(fakes_read_one().churn, 100000);
-	assert_int_equal(fakes.threads[0].churn_limit, 100000);
+	assert_int_equal(fakes.threads[0].churn_grant, 100000);
 	fakes.threads[1].tid = fakes.threads[2].tid = fakes.threads[3].tid = 1;
-	fakes.threads[0].churn_limit = 0; /* a new thread */
+	fakes.threads[0].churn_grant = 0; /* a new thread */
 	fakes_check(20000);
-	assert_int_equal(fakes.threads[0].churn_limit, 10000); /* 80000 / (2 * 4) */
+	assert_int_equal(fakes.threads[0].churn_grant, 10000); /* 80000 / (2 * 4) */
 	fakes_check(79999);
-	assert_int_equal(fakes.threads[0].churn_limit, 4096);
+	assert_int_equal(fakes.threads[0].churn_grant, 4096);
 	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;
 	fakes_check(1);
-	assert_int_equal(fakes.threads[0].churn_limit, 4096); /* in progress */
+	assert_int_equal(fakes.threads[0].churn_grant, 4096); /* in progress */
 	assert_int_equal(fakes.log_size, 0);
 }
 
@@ -142,7 +142,7 @@ static void test_share_of_time(void **state)
 	fakes_read_one();
 	for (i = 0; i < 20; i++) {
 		fakes_check(1000);
-		assert_int_equal(fakes.threads[0].churn_limit, 65536);
+		assert_int_equal(fakes.threads[0].churn_grant, 65536);
 	}
 	assert_int_equal(fakes.log_size, 0);
 	fakes.clock_ns += 10000000000000; /* 1 % of it is enough */
@@ -157,13 +157,13 @@ static void test_off(void **state)
 	fakes_event(0, 9, 5, 0);
 	settings.log = false;
 	fakes_check(1000000);
-	assert_int_equal(fakes.threads[0].churn_limit, UINT64_MAX);
+	assert_int_equal(fakes.threads[0].churn_grant, INT64_C(1) << 62);
 	snapshot_final();
 	settings.log = true;
 	fakes.log_refuses = true; /* no place for a log */
 	fakes_check(1000);
 	fakes_check(1);
-	assert_int_equal(fakes.threads[0].churn_limit, UINT64_MAX);
+	assert_int_equal(fakes.threads[0].churn_grant, INT64_C(1) << 62);
 	snapshot_final();
 	assert_int_equal(fakes.write_count + fakes.note_size, 0);
 }
@@ -201,7 +201,7 @@ static void *worker(void *argument)
 
 	for (i = 0; i < 20000; i++) {
 		fakes_event(t, 1 + (i * 7 + t) % 199, 16, i % 2 ? 16 : 0);
-		fakes.threads[t].churn += 16;
+		fakes.threads[t].churn_left -= 16;
 		snapshot_check(&fakes.threads[t]);
 	}
 	return NULL;

@@ -15,7 +15,7 @@
 #include "libpmem/store.h"
 #include "tests/unit/memory_limit.h"
 
-enum { THREADS = 8, RACED_BLOCKS = 200 };
+enum { THREADS = 8, RACED_BLOCKS = 2000 };
 
 static bool all_bytes_are(const void *block, unsigned char value)
 {
@@ -109,7 +109,8 @@ static pthread_barrier_t barrier;
 static void *get_blocks(void *index)
 {
 	for (uint32_t i = 0; i < RACED_BLOCKS; i++) {
-		pthread_barrier_wait(&barrier);
+		if (i % 16 == 0) /* together at first, then drifting against each other */
+			pthread_barrier_wait(&barrier);
 		got[(uintptr_t)index][i] = store_block(STORE_COUNTERS, i);
 	}
 	return NULL;

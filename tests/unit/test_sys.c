@@ -3,8 +3,11 @@
  * test_sys.c - the system calls of sys.c against the kernel.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -98,22 +101,35 @@ static void descriptors_stay_where_nothing_is_free(void **state)
 
 enum { LONG_WRITE = 1000 * 1000 }; /* many times a pipe's room */
 
-struct pipe_end {
-	int fd;
+struct pipe_test {
+	int fds[2];
+	pthread_t writer;
 	size_t count;
 	size_t wrong;
 };
 
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/* Interrupts the writer when it has filled the pipe, so that it sees a short write; then reads. */
 static void *read_all(void *argument)
 {
-	struct pipe_end *end = argument;
+	struct pipe_test *test = argument;
+	struct pollfd room = {.fd = test->fds[1], .events = POLLOUT};
 	unsigned char bytes[1000];
 	ssize_t count;
 
-	while ((count = read(end->fd, bytes, sizeof(bytes))) > 0) {
+	while (poll(&room, 1, 0) == 1)
+		sched_yield();
+	pthread_kill(test->writer, SIGUSR1);
+	while ((count = read(test->fds[0], bytes, sizeof(bytes))) > 0) {
 		for (ssize_t i = 0; i < count; i++)
-			end->wrong += bytes[i] != (unsigned char)((end->count + (size_t)i) % 251);
-		end->count += (size_t)count;
+			test->wrong += bytes[i] != (unsigned char)((test->count + (size_t)i) % 251);
+		test->count += (size_t)count;
+		if (test->count == LONG_WRITE)
+			break;
 	}
 	return NULL;
 }
@@ -121,22 +137,24 @@ static void *read_all(void *argument)
 static void long_writes_arrive_whole(void **state)
 {
 	static unsigned char bytes[LONG_WRITE];
-	struct pipe_end end = {0};
+	const struct sigaction action = {.sa_handler = do_nothing}; /* without SA_RESTART */
+	struct pipe_test test = {.writer = pthread_self()};
+	struct sigaction before;
 	pthread_t reader;
-	int fds[2];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (unsigned char)(i % 251);
-	assert_int_equal(pipe(fds), 0);
-	end.fd = fds[0];
-	assert_int_equal(pthread_create(&reader, NULL, read_all, &end), 0);
-	assert_true(sys_write_all(fds[1], bytes, sizeof(bytes)));
-	close(fds[1]);
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	assert_int_equal(pipe(test.fds), 0);
+	assert_int_equal(pthread_create(&reader, NULL, read_all, &test), 0);
+	assert_true(sys_write_all(test.fds[1], bytes, sizeof(bytes)));
+	close(test.fds[1]); /* ends a reader that was sent too little */
 	assert_int_equal(pthread_join(reader, NULL), 0);
-	close(fds[0]);
-	assert_int_equal(end.count, sizeof(bytes));
-	assert_int_equal(end.wrong, 0);
+	close(test.fds[0]);
+	sigaction(SIGUSR1, &before, NULL);
+	assert_int_equal(test.count, sizeof(bytes));
+	assert_int_equal(test.wrong, 0);
 }
 
 static void write_errors_are_told(void **state)
