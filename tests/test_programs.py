@@ -22,24 +22,35 @@ def need(*names):
     return [os.path.realpath(shutil.which(n)) for n in names]
 
 
+# Their children replace themselves by exec, which leaves the state to the profile: such a log may have no snapshot.
+LAUNCHERS = ("bash", "dash", "sh", "env", "make", "gdb", "git", "perl", "node")
+
+
+def is_launcher(name):
+    return name in LAUNCHERS or name.startswith(("python3", "x86_64-linux-gnu-g"))
+
+
 def names(result, totals="all"):
-    """The program names of all logs, each of which must be whole and have a snapshot."""
-    logs = result.logs(totals)
-    for log in logs:
-        assert log.last and not log.torn, log.paths
-    return [os.path.basename(log.exe) for log in logs]
+    """The program names of all logs with a snapshot; none is torn, and only an image that ended by exec has none."""
+    found = []
+    for log in result.logs(totals):
+        name = os.path.basename(log.exe)
+        assert not log.torn, log.paths
+        assert log.last or is_launcher(name), "no snapshot in %s" % log.paths
+        found += [name] if log.last else []
+    return found
 
 
 def test_bash_pipelines(run):
-    need("bash", "seq", "sort", "awk", "tr", "head")
+    need("bash", "seq", "sort", "awk", "tr", "tail")
     script = r"""
 x=$(for i in $(seq 100); do echo $((i * i % 97)); done | sort -n | awk '{s += $1} END {print s, NR}')
 echo "$x"; (mkdir sub && cd sub && ls -d ../sub) | tr a-z A-Z
 declare -A a; for i in {1..2000}; do a[key$i]=$(( i * 3 )); done; echo ${#a[@]} ${a[key77]}
-seq 10000 | head -3 | cat; diff <(seq 5) <(seq 6); exit 3
+seq 10000 | tail -3 | cat; diff <(seq 5) <(seq 6); exit 3
 """
     found = names(run.both(["bash", "-c", script]))
-    assert found.count("bash") >= 3 and {"seq", "sort", "tr"} <= set(found)
+    assert found.count("bash") >= 3 and {"seq", "sort", "tr", "tail"} <= set(found)
 
 
 def test_sqlite3(run):
@@ -115,7 +126,7 @@ def test_perl(run):
 def test_git(run):
     need("git")
     script = r"""set -e
-git init -q -b main repo; cd repo
+git init -q -b main repo; cd repo; echo 'pmem.*' >.git/info/exclude
 for i in $(seq 30); do echo "line $i" >>file; seq $((i * 50)) >other$i; git add -A; git commit -q -m "commit $i"; done
 git checkout -q -b side HEAD~5; seq 7 >file; git commit -q -a -m side; git checkout -q main
 git merge -q side -m merge -X ours || true; git gc -q; git log --stat --oneline | tail -20; git fsck; git rev-parse HEAD
@@ -123,7 +134,9 @@ git merge -q side -m merge -X ours || true; git gc -q; git log --stat --oneline 
     env = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": "/nonexistent"}
     for role in ("AUTHOR", "COMMITTER"):
         env.update({"GIT_%s_NAME" % role: "n", "GIT_%s_EMAIL" % role: "e@x", "GIT_%s_DATE" % role: "2020-01-01T00:00:00Z"})
-    found = names(run.both(["bash", "-c", script], env), "last")
+    result = run.both(["bash", "-c", script], env)
+    result.folder = result.folder / "repo"
+    found = names(result, "last")
     assert found.count("git") >= 60
 
 

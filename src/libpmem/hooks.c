@@ -80,7 +80,7 @@ void *malloc(size_t size)
 	void *block = real.malloc(raised(size));
 
 	if (__builtin_expect(block != NULL, 1))
-		record_alloc(&(struct record_event){block, size, FRAME, HOOK_MALLOC});
+		record_alloc(block, size, FRAME, HOOK_MALLOC);
 	return block;
 }
 
@@ -94,7 +94,7 @@ void *calloc(size_t count, size_t size)
 	else
 		block = real.calloc(count, size);
 	if (__builtin_expect(block != NULL, 1))
-		record_alloc(&(struct record_event){block, count * size, FRAME, HOOK_CALLOC});
+		record_alloc(block, count * size, FRAME, HOOK_CALLOC);
 	return block;
 }
 
@@ -102,7 +102,7 @@ void *calloc(size_t count, size_t size)
 static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp, enum hook hook)
 {
 	if (block)
-		record_alloc(&(struct record_event){block, size, fp, hook});
+		record_alloc(block, size, fp, hook);
 }
 
 /* A block of the boot arena moves to the real allocator. */
@@ -137,7 +137,7 @@ static inline void *reallocate(void *old, size_t size, const uintptr_t *fp, enum
 	else if (known)
 		record_taken_freed(&taken);
 	if (block)
-		record_alloc(&(struct record_event){block, size, fp, hook});
+		record_alloc(block, size, fp, hook);
 	return block;
 }
 

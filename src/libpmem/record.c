@@ -68,10 +68,10 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 	peak_shrink(&thread->peak, stale->size);
 }
 
-__attribute__((noinline)) void record_alloc_in(struct thread *thread, const struct record_event *event)
+static void alloc(struct thread *thread, const struct record_event *event)
 {
 	struct live_block live = {.addr = (uintptr_t)event->block, .size = event->size}, stale;
-	const struct stack_cache_entry *entry;
+	struct stack_cache_entry *entry;
 	enum live_put put;
 
 	/* The loader's own events, in the midst of what it does, do not look. */
@@ -91,12 +91,19 @@ __attribute__((noinline)) void record_alloc_in(struct thread *thread, const stru
 	thread_leave(thread);
 }
 
-__attribute__((noinline)) void record_alloc_slow(const struct record_event *event)
+__attribute__((noinline)) void record_alloc_slow(struct thread *thread, const struct record_event *event)
 {
-	struct thread *thread = thread_enter();
-
+	if (!thread)
+		thread = thread_enter();
 	if (thread)
-		record_alloc_in(thread, event);
+		alloc(thread, event);
+}
+
+/* A size outside the range that needs no counting. */
+__attribute__((noinline)) void record_size(struct stack_cache_entry *entry, size_t size)
+{
+	histogram_size(entry->stack, size);
+	stack_cache_set_sizes(entry);
 }
 
 __attribute__((noinline)) void record_churn(struct thread *thread)
@@ -118,7 +125,6 @@ static void free_unknown(uintptr_t addr)
 		atomic_fetch_add_explicit(&unknown_freed, 1, memory_order_relaxed);
 }
 
-/* thread: entered already, or NULL. */
 __attribute__((noinline)) bool record_free_slow(struct thread *thread, void *block, uintptr_t ra)
 {
 	struct live_block live;

@@ -31,10 +31,11 @@ struct record_event {
 	enum hook hook;
 };
 
-/* The slow paths of the functions below: whatever the fast ones do not do. */
-void record_alloc_slow(const struct record_event *event);
-void record_alloc_in(struct thread *thread, const struct record_event *event);
+/* The slow paths of the functions below: whatever the fast ones do not do.  thread: entered already,
+ * or NULL. */
+void record_alloc_slow(struct thread *thread, const struct record_event *event);
 bool record_free_slow(struct thread *thread, void *block, uintptr_t ra);
+void record_size(struct stack_cache_entry *entry, size_t size);
 void record_lifetime(const struct live_block *block);
 void record_churn(struct thread *thread);
 struct counter *record_counter_lost(struct thread *thread);
@@ -64,31 +65,33 @@ static inline void record_moved(struct thread *thread, size_t size)
 		record_churn(thread);
 }
 
-/* The program got event->block. */
-static inline __attribute__((always_inline)) void record_alloc(const struct record_event *event)
+/* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
+ * address lies at fp[1]. */
+static inline __attribute__((always_inline)) void record_alloc(void *block, size_t size, const uintptr_t *fp,
+							       enum hook hook)
 {
 	struct thread *thread = thread_enter_fast();
-	const struct stack_cache_entry *entry;
+	struct stack_cache_entry *entry;
 
 	if (__builtin_expect(!thread, 0)) {
-		record_alloc_slow(event);
+		record_alloc_slow(NULL, &(struct record_event){block, size, fp, hook});
 		return;
 	}
-	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
-	if (__builtin_expect(!entry || thread->sample_left == 0, 0) ||
-	    __builtin_expect(!live_table_put_fast((uintptr_t)event->block, event->size, entry->stack_id), 0)) {
-		record_alloc_in(thread, event);
+	entry = stack_cache_find(&thread->stacks, fp, hook);
+	if (__builtin_expect(!entry, 0) || __builtin_expect(thread->sample_left == 0, 0) ||
+	    __builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0)) {
+		record_alloc_slow(thread, &(struct record_event){block, size, fp, hook});
 		return;
 	}
-	verify_capture(thread, event->fp, entry->stack_id);
+	verify_capture(thread, fp, entry->stack_id);
 	thread->sample_left--;
-	counter_alloc(entry->counter, event->size, peak_epoch());
-	peak_grow(&thread->peak, event->size);
-	if (__builtin_expect(event->size - entry->size_min >= entry->size_span, 0))
-		histogram_size(entry->stack, event->size);
-	thread->last_alloc = (uintptr_t)event->block;
-	record_moved(thread, event->size);
-	thread_leave(thread);
+	counter_alloc(entry->counter, size, peak_epoch());
+	peak_grow(&thread->peak, size);
+	if (__builtin_expect(size - entry->size_min >= entry->size_span, 0))
+		record_size(entry, size);
+	thread->last_alloc = (uintptr_t)block;
+	record_moved(thread, size);
+	thread_leave_fast(thread);
 }
 
 /* *live left the table for good. */
@@ -120,7 +123,7 @@ static inline __attribute__((always_inline)) bool record_free(void *block, uintp
 	    __builtin_expect(!live_table_take_fast((uintptr_t)block, &live), 0))
 		return record_free_slow(thread, block, ra);
 	record_freed(thread, &live);
-	thread_leave(thread);
+	thread_leave_fast(thread);
 	return true;
 }
 

@@ -109,7 +109,7 @@ static bool set_admits(struct stack_cache_set *set)
 }
 
 /* Blocks of the size class that the call stack has seen first, and no other, need not be told to the histogram. */
-static void set_sizes(struct stack_cache_entry *entry)
+void stack_cache_set_sizes(struct stack_cache_entry *entry)
 {
 	uint32_t sizes = atomic_load_explicit(&entry->stack->sizes, memory_order_relaxed);
 	uint32_t size_class = sizes & HISTOGRAM_FLAG ? sizes >> 24 & 0x7f : sizes - 1;
@@ -145,7 +145,7 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	entry->stack_id = stack_id;
 	entry->stack = tree_stack(stack_id);
 	entry->counter = counter;
-	set_sizes(entry);
+	stack_cache_set_sizes(entry);
 	entry->mappings = unwind->mappings;
 	entry->unclean = (unwind->flags & UNWIND_UNCLEAN) != 0;
 	entry->key = key;

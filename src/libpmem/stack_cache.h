@@ -64,6 +64,9 @@ void stack_cache_flush(struct stack_cache *cache);
 void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
 		     struct counter *counter);
 
+/* Sets the range of sizes from the call stack's first size class. */
+void stack_cache_set_sizes(struct stack_cache_entry *entry);
+
 static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *cache, uintptr_t slot,
 						      uintptr_t key)
 {
@@ -72,33 +75,46 @@ static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *
 	return &cache->sets[hash >> 60];
 }
 
-static inline bool stack_cache_holds(const struct stack_cache_entry *entry)
+static inline bool stack_cache_check_fails(const struct unwind_check *check)
 {
-	const struct unwind_check *check = entry->checks;
+	return __builtin_expect(*(const uintptr_t *)check->addr != check->value, 0);
+}
 
-	/* One at a time: what lies beyond a mismatch may not be readable. */
-#pragma GCC unroll 8
-	while (*(const uintptr_t *)check->addr == check->value)
-		check++;
-	return check == entry->checks + entry->count;
+/* One check at a time: what lies beyond a mismatch may not be readable.  The last check fails always. */
+static inline __attribute__((always_inline)) bool stack_cache_holds(const struct stack_cache_entry *entry)
+{
+	const struct unwind_check *check = entry->checks, *last = check + entry->count;
+
+	for (;; check += 4) {
+		if (stack_cache_check_fails(check))
+			return check == last;
+		if (stack_cache_check_fails(check + 1))
+			return check + 1 == last;
+		if (stack_cache_check_fails(check + 2))
+			return check + 2 == last;
+		if (stack_cache_check_fails(check + 3))
+			return check + 3 == last;
+	}
 }
 
 /* The call stack at the hook frame fp, or NULL. */
-static inline const struct stack_cache_entry *stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
+static inline __attribute__((always_inline)) struct stack_cache_entry *
+stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
 {
 	uintptr_t slot = (uintptr_t)(fp + 1), key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
 	struct stack_cache_set *set = stack_cache_set(cache, slot, key);
-	struct stack_cache_entry *entry = set->ways, *end = entry + STACK_CACHE_WAYS;
+	struct stack_cache_entry *entry = set->ways;
+	unsigned ways;
 
 	if (__builtin_expect(set->cooldown != 0, 0))
 		return NULL;
-	for (; entry < end; entry++) {
+	for (ways = STACK_CACHE_WAYS; ways > 0; ways--, entry++) {
 		if (entry->slot != slot || entry->key != key)
 			continue;
 		if (__builtin_expect(entry->unclean, 0) &&
 		    entry->mappings != __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
 			continue;
-		if (__builtin_expect(stack_cache_holds(entry), 1)) {
+		if (stack_cache_holds(entry)) {
 			set->misses = 0;
 			return entry;
 		}

@@ -82,6 +82,13 @@ static inline struct thread *thread_enter(void)
 	return __builtin_expect(thread != NULL, 1) ? thread : thread_enter_slow();
 }
 
+/* After thread_enter_fast(). */
+static inline void thread_leave_fast(struct thread *thread)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	thread->ready = thread->mark;
+}
+
 static inline void thread_leave(struct thread *thread)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

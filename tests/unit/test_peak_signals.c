@@ -35,7 +35,7 @@ static void enter_and_leave(struct peak_window *window)
 {
 	peak_enter(window);
 	peak_grow(window, OTHER_SIZE);
-	peak_add(window, -OTHER_SIZE);
+	peak_shrink(window, OTHER_SIZE);
 	peak_leave(window);
 }
 
