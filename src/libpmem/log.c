@@ -408,6 +408,11 @@ void log_note(const char *line, size_t size)
 		loss_add(LOSS_LOG_BYTES, size);
 }
 
+int log_start_dir(void)
+{
+	return kept_fd(&start_place.dir);
+}
+
 const char *log_path(void)
 {
 	return path;

@@ -38,6 +38,9 @@ void log_note(const char *line, size_t size);
 /* When this process image began to be recorded (CLOCK_REALTIME, ns): log_init()'s time, not the time of a fork. */
 uint64_t log_image_start_ns(void);
 
+/* Descriptor of the directory that was current at start, or -1. */
+int log_start_dir(void);
+
 /* Absolute path of the file; "" = none. */
 const char *log_path(void);
 

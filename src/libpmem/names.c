@@ -262,6 +262,17 @@ void names_find(const struct modules_location *location, struct name *name)
 				.name = *name};
 }
 
+void names_preload(void)
+{
+	struct modules_location location = {.offset = 1};
+	struct name name;
+
+	for (location.module_id = 1; location.module_id < modules_count(); location.module_id++) {
+		location.module = modules_get(location.module_id);
+		find(&location, &name);
+	}
+}
+
 void names_fork_child(void)
 {
 	atomic_fetch_add_explicit(&generation, 1, memory_order_relaxed);

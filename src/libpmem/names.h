@@ -22,6 +22,9 @@ struct name {
 /* The function that the call at location is in. */
 void names_find(const struct modules_location *location, struct name *name);
 
+/* Makes the indexes of all modules that are known now, while files can still be opened.  Slow. */
+void names_preload(void);
+
 void names_fork_child(void);
 
 #endif

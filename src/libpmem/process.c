@@ -268,8 +268,10 @@ void process_enter_sandbox(void)
 {
 	if (!process_records())
 		return;
-	if (settings.log)
-		log_open();
+	/* The program's own module, even if it did not allocate yet. */
+	modules_encode(getauxval(AT_ENTRY) + 1);
+	snapshot_enter_sandbox();
+	peak_seal();
 	atomic_store_explicit(&sys_sandbox, true, memory_order_relaxed);
 }
 

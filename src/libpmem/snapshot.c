@@ -29,11 +29,13 @@
 #include "arch/arch.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
+#include "libpmem/names.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/snapshot_heap.h"
 #include "libpmem/snapshot_lines.h"
+#include "libpmem/symbols.h"
 #include "libpmem/sys.h"
 #include "libpmem/tree.h"
 
@@ -554,13 +556,24 @@ void snapshot_final(void)
 		log_note(missing, sizeof(missing) - 1);
 }
 
+void snapshot_enter_sandbox(void)
+{
+	if (is_off() || !lock_try(&lock))
+		return;
+	log_open();
+	names_preload();
+	lock_drop(&lock);
+}
+
 /* --- start ----------------------------------------------------------------------------------- */
 
 void snapshot_init(void)
 {
 	start_ns = sys_monotonic_ns();
-	if (settings.log)
-		rss_init();
+	if (!settings.log)
+		return;
+	rss_init();
+	symbols_init();
 }
 
 void snapshot_fork_child(void)

@@ -25,6 +25,9 @@ void snapshot_check(struct thread *thread);
  * for a slice of another thread. */
 void snapshot_final(void);
 
+/* Before the program enters a sandbox: opens the log and reads what names need. */
+void snapshot_enter_sandbox(void);
+
 void snapshot_fork_child(void);
 
 #endif

@@ -7,11 +7,15 @@
  * section headers, the notes and the table wanted, with pread(2): a program may be gigabytes of
  * debug information.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_PATH */
+#endif
 #include "libpmem/symbols.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
+#include "libpmem/kept.h"
 #include "libpmem/log.h"
 #include "libpmem/settings.h"
 #include "libpmem/sys.h"
@@ -102,6 +106,14 @@ void symbols_drop(struct symbols *symbols)
 	*symbols = (struct symbols){0};
 }
 
+/* The root directory at start: the program may change its own. */
+static struct kept root = KEPT_NONE_INIT;
+
+void symbols_init(void)
+{
+	kept_take(&root, sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+}
+
 /* --- from the file --------------------------------------------------------------------------- */
 
 static bool read_sections(struct source *source)
@@ -126,12 +138,20 @@ static void close_source(struct source *source)
 	sys_close(source->fd);
 }
 
+static int open_file(const char *path)
+{
+	int dir = *path == '/' ? kept_fd(&root) : log_start_dir();
+
+	while (*path == '/')
+		path++;
+	return sys_openat(dir < 0 ? AT_FDCWD : dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+}
+
 static bool open_source(const char *path, struct source *source)
 {
 	struct stat st;
 
-	*source = (struct source){
-		.fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)};
+	*source = (struct source){.fd = open_file(path)};
 	if (source->fd < 0)
 		return false;
 	if (sys_fstat(source->fd, &st) == 0 && S_ISREG(st.st_mode)) {

@@ -18,6 +18,9 @@ struct symbols {
 	size_t strings_size;
 };
 
+/* Keeps a descriptor of the root directory; once. */
+void symbols_init(void);
+
 /* Copies the best table to be had: .symtab of the file the module was loaded from, its .dynsym, the
  * .dynsym in memory; none larger than settings.symtab_max.  Returns false, *symbols empty, if there
  * is none.  Slow: one call per module.  Under LOCK_SNAPSHOT. */

@@ -15,14 +15,66 @@
 #include <string.h>
 
 static const size_t sizes[] = {
-	0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 100, 1000, 1032, 1033, 4095, 4096, 4097, 65536, 131071, 131072, 200000, 33554432,
-	SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX - 4096, SIZE_MAX - 16, SIZE_MAX - 1, SIZE_MAX,
+	0,
+	1,
+	7,
+	8,
+	9,
+	15,
+	16,
+	17,
+	24,
+	25,
+	100,
+	1000,
+	1032,
+	1033,
+	4095,
+	4096,
+	4097,
+	65536,
+	131071,
+	131072,
+	200000,
+	33554432,
+	SIZE_MAX / 2,
+	SIZE_MAX / 2 + 1,
+	SIZE_MAX - 4096,
+	SIZE_MAX - 16,
+	SIZE_MAX - 1,
+	SIZE_MAX,
 };
 static const size_t alignments[] = {
-	0, 1, 2, 3, 4, 5, 8, 12, 16, 24, 32, 48, 64, 100, 128, 256, 1000, 4096, 65536, 2097152, (size_t)1 << 40,
-	(size_t)1 << 62, SIZE_MAX / 2 + 1, SIZE_MAX / 2 + 2, SIZE_MAX,
+	0,
+	1,
+	2,
+	3,
+	4,
+	5,
+	8,
+	12,
+	16,
+	24,
+	32,
+	48,
+	64,
+	100,
+	128,
+	256,
+	1000,
+	4096,
+	65536,
+	2097152,
+	(size_t)1 << 40,
+	(size_t)1 << 62,
+	SIZE_MAX / 2 + 1,
+	SIZE_MAX / 2 + 2,
+	SIZE_MAX,
 };
-enum { SIZES = sizeof(sizes) / sizeof(*sizes), ALIGNMENTS = sizeof(alignments) / sizeof(*alignments) };
+enum {
+	SIZES = sizeof(sizes) / sizeof(*sizes),
+	ALIGNMENTS = sizeof(alignments) / sizeof(*alignments)
+};
 
 static void *(*volatile call_malloc)(size_t) = malloc;
 static void *(*volatile call_calloc)(size_t, size_t) = calloc;
@@ -130,9 +182,12 @@ static void resize(const char *what, size_t from, size_t to, void *(*change)(voi
 	block = change(old, to);
 	printf("%s %zu -> %zu: %s errno %d", what, from, to, block ? "block" : "NULL", errno);
 	if (block && from < 300000)
-		printf(" kept %d bits %u usable %d", filled(block, kept), low_bits(block), malloc_usable_size(block) >= to);
+		printf(" kept %d bits %u usable %d", filled(block, kept), low_bits(block),
+		       malloc_usable_size(block) >= to);
 	if (!block && to)
-		printf(" old %d", filled(old, from < 300000 ? from : 0)); /* a failed realloc leaves the block alone */
+		printf(" old %d",
+		       filled(old, from < 300000 ? from
+						 : 0)); /* a failed realloc leaves the block alone */
 	printf("\n");
 	free(block ? block : to ? old : NULL);
 }
@@ -158,12 +213,17 @@ static void test_realloc(void)
 		errno = 33;
 		show("realloc NULL", sizes[t], 0, call_realloc(NULL, sizes[t]), sizes[t]);
 		errno = 33;
-		show("reallocarray NULL", sizes[t], 1, call_reallocarray(NULL, sizes[t], 1), sizes[t]);
+		show("reallocarray NULL", sizes[t], 1, call_reallocarray(NULL, sizes[t], 1),
+		     sizes[t]);
 		errno = 33;
-		show("reallocarray NULL", 3, sizes[t], sizes[t] < SIZE_MAX / 3 && sizes[t] > 300000 ? NULL :
-		     call_reallocarray(NULL, 3, sizes[t]), 3 * sizes[t]);
+		show("reallocarray NULL", 3, sizes[t],
+		     sizes[t] < SIZE_MAX / 3 && sizes[t] > 300000
+			     ? NULL
+			     : call_reallocarray(NULL, 3, sizes[t]),
+		     3 * sizes[t]);
 		errno = 33;
-		show("reallocarray overflow", SIZE_MAX / 2 + 2, 4, call_reallocarray(NULL, SIZE_MAX / 2 + 2, 4), 0);
+		show("reallocarray overflow", SIZE_MAX / 2 + 2, 4,
+		     call_reallocarray(NULL, SIZE_MAX / 2 + 2, 4), 0);
 	}
 }
 
@@ -179,13 +239,16 @@ static void test_aligned(void)
 			errno = 33;
 			rc = call_posix_memalign(&block, alignment, size);
 			printf("posix_memalign %zu %zu: %d errno %d %s", alignment, size, rc, errno,
-			       rc ? block == (void *)0x55 ? "untouched" : "touched" : aligned(block, alignment) ? "aligned" : "BAD");
+			       rc ? block == (void *)0x55 ? "untouched" : "touched"
+			       : aligned(block, alignment) ? "aligned"
+							   : "BAD");
 			printf(" usable %d\n", rc ? -1 : malloc_usable_size(block) >= size);
 			if (!rc)
 				free(block);
 			errno = 33;
 			block = call_aligned_alloc(alignment, size);
-			printf("aligned %d ", !block || aligned(block, rounded(alignment)) || aligned(block, alignment));
+			printf("aligned %d ", !block || aligned(block, rounded(alignment)) ||
+						      aligned(block, alignment));
 			show("aligned_alloc", alignment, size, block, size);
 			errno = 33;
 			block = call_memalign(alignment, size);
@@ -229,8 +292,8 @@ static void test_realloc_of_aligned(void)
 static void test_sized_free(void)
 {
 	void (*sized)(void *, size_t) = (void (*)(void *, size_t))dlsym(RTLD_DEFAULT, "free_sized");
-	void (*aligned_sized)(void *, size_t, size_t) =
-		(void (*)(void *, size_t, size_t))dlsym(RTLD_DEFAULT, "free_aligned_sized");
+	void (*aligned_sized)(void *, size_t, size_t) = (void (*)(void *, size_t, size_t))dlsym(
+		RTLD_DEFAULT, "free_aligned_sized");
 
 	errno = 33;
 	if (sized) {
@@ -256,7 +319,7 @@ static void test_no_overlap(void)
 
 		if (i >= 2000)
 			continue;
-		for (size_t k = 0; k < size[i]; k += size[i] > 64 ? size[i] / 16 : 1)
+		for (size_t k = 0; k<size[i]; k += size[i]> 64 ? size[i] / 16 : 1)
 			bad += block[i][k] != (unsigned char)i;
 		free(block[i]);
 		size[i] = (state >> 12) % (step % 50 ? 300 : 20000);

@@ -43,7 +43,7 @@ static void child(int k)
 int main(void)
 {
 	static const char *const kind[] = {"fork", "_Fork", "clone", "idle"};
-	pid_t (*raw_fork)(void) = (pid_t (*)(void))dlsym(RTLD_DEFAULT, "_Fork");
+	pid_t (*raw_fork)(void) = (pid_t(*)(void))dlsym(RTLD_DEFAULT, "_Fork");
 	char line[64];
 
 	inherited = parent_keep(500);

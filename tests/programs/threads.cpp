@@ -18,11 +18,14 @@
 
 struct Failure : std::runtime_error {
 	std::vector<int> payload;
-	explicit Failure(int n) : std::runtime_error("failure " + std::to_string(n)), payload(100, n) {}
+	explicit Failure(int n)
+	    : std::runtime_error("failure " + std::to_string(n)), payload(100, n)
+	{
+	}
 };
 
 struct Node {
-	std::map<std::string, std::shared_ptr<Node>> children;
+	std::map<std::string, std::shared_ptr<Node> > children;
 	std::string text;
 };
 
@@ -78,18 +81,22 @@ static size_t count(const Node &node)
 }
 
 /* Strings made in one thread and destroyed in another. */
-class Channel {
+class Channel
+{
 	std::mutex mutex;
 	std::queue<std::string> queue;
 	std::atomic<bool> closed{false};
 
-public:
+      public:
 	void put(std::string text)
 	{
 		std::lock_guard<std::mutex> guard(mutex);
 		queue.push(std::move(text));
 	}
-	void close() { closed = true; }
+	void close()
+	{
+		closed = true;
+	}
 	bool take(std::string &text)
 	{
 		for (;;) {
@@ -128,8 +135,8 @@ static size_t exchange()
 
 int main()
 {
-	std::vector<std::future<long>> futures;
-	std::unordered_map<int, std::function<int(int)>> table;
+	std::vector<std::future<long> > futures;
+	std::unordered_map<int, std::function<int(int)> > table;
 	std::ostringstream out;
 
 	for (int i = 0; i < 8; i++)
@@ -138,7 +145,9 @@ int main()
 		out << future.get() << ' ';
 	out << exchange() << ' ' << count(*grow(7)) << ' ';
 	for (int i = 0; i < 1000; i++)
-		table[i] = [i, text = std::string(100, 'c')](int k) { return i * k + static_cast<int>(text.size()); };
+		table[i] = [i, text = std::string(100, 'c')](int k) {
+			return i * k + static_cast<int>(text.size());
+		};
 	out << table[77](3);
 	std::cout << out.str() << std::endl;
 	return 0;

@@ -163,11 +163,21 @@ static inline __attribute__((always_inline)) void visit(struct walk *walk)
 	uint32_t random = next(&walk->path_random);
 
 	switch (random % 5) {
-	case 0: take_malloc(walk); break;
-	case 1: take_calloc(walk); break;
-	case 2: take_aligned(walk); break;
-	case 3: take_realloc(walk); break;
-	default: take_malloc(walk); break;
+	case 0:
+		take_malloc(walk);
+		break;
+	case 1:
+		take_calloc(walk);
+		break;
+	case 2:
+		take_aligned(walk);
+		break;
+	case 3:
+		take_realloc(walk);
+		break;
+	default:
+		take_malloc(walk);
+		break;
 	}
 	if (--walk->depth > 0) {
 		random = next(&walk->path_random);
@@ -237,7 +247,8 @@ NODE void node_over_aligned_alloca(struct walk *walk)
 #if defined __x86_64__
 __attribute__((force_align_arg_pointer))
 #endif
-NODE void node_realigned(struct walk *walk)
+NODE void
+node_realigned(struct walk *walk)
 {
 	ENTER(walk);
 	visit(walk);
@@ -276,7 +287,8 @@ NODE void node_recursive(struct walk *walk)
 }
 
 /* Eight integers: two of them on the stack, below the return address of the callee. */
-__attribute__((noinline, noclone)) static int many_arguments(struct walk *walk, int a, int b, int c, int d, int e, int f, int g)
+__attribute__((noinline, noclone)) static int many_arguments(struct walk *walk, int a, int b, int c,
+							     int d, int e, int f, int g)
 {
 	ENTER(walk);
 	visit(walk);
@@ -296,9 +308,18 @@ NODE void node_three_callers(struct walk *walk)
 {
 	ENTER(walk);
 	switch (next(&walk->path_random) % 3) {
-	case 0: node_plain(walk); KEEP(0L); break;
-	case 1: node_plain(walk); KEEP(1L); break;
-	default: node_plain(walk); KEEP(2L); break;
+	case 0:
+		node_plain(walk);
+		KEEP(0L);
+		break;
+	case 1:
+		node_plain(walk);
+		KEEP(1L);
+		break;
+	default:
+		node_plain(walk);
+		KEEP(2L);
+		break;
 	}
 	LEAVE(walk);
 }
@@ -333,8 +354,20 @@ NODE void node_registers(struct walk *walk)
 }
 
 static void (*const volatile node[NODES])(struct walk *) = {
-	node_plain, node_alloca, node_vla, node_over_aligned, node_over_aligned_alloca, node_realigned, node_frame_pointer,
-	node_large, node_recursive, node_stack_arguments, node_three_callers, node_twin_a, node_twin_b, node_registers,
+	node_plain,
+	node_alloca,
+	node_vla,
+	node_over_aligned,
+	node_over_aligned_alloca,
+	node_realigned,
+	node_frame_pointer,
+	node_large,
+	node_recursive,
+	node_stack_arguments,
+	node_three_callers,
+	node_twin_a,
+	node_twin_b,
+	node_registers,
 };
 
 __attribute__((noinline, noclone)) static void *root(void *argument)
@@ -351,8 +384,9 @@ __attribute__((noinline, noclone)) static void *root(void *argument)
 
 static void print_entry(const struct entry *entry, int *first)
 {
-	printf("%s\n{\"site\":\"%s\",\"alloc\":%" PRIu64 ",\"free\":%" PRIu64 ",\"path\":[", *first ? "" : ",", entry->site,
-	       entry->allocated, atomic_load_explicit(&entry->freed, memory_order_relaxed));
+	printf("%s\n{\"site\":\"%s\",\"alloc\":%" PRIu64 ",\"free\":%" PRIu64 ",\"path\":[",
+	       *first ? "" : ",", entry->site, entry->allocated,
+	       atomic_load_explicit(&entry->freed, memory_order_relaxed));
 	for (int i = entry->level - 1; i >= 0; i--)
 		printf("%" PRIuPTR "%s", entry->path[i], i ? "," : "]}");
 	*first = 0;
@@ -360,7 +394,8 @@ static void print_entry(const struct entry *entry, int *first)
 
 static struct walk *make_walks(int threads, long iterations)
 {
-	struct walk *walks = mmap(NULL, threads * sizeof(*walks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct walk *walks = mmap(NULL, threads * sizeof(*walks), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (int i = 0; i < threads; i++) {
 		walks[i].iterations = iterations;
