@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 enum cfi_kind {
-	CFI_NONE = 0,	 /* no call frame information covers the address */
-	CFI_SP = 1,	 /* CFA = stack pointer + cfa_offset */
-	CFI_FP = 2,	 /* CFA = frame pointer + cfa_offset */
-	CFI_PLT = 3,	 /* a PLT stub; cfa_offset is the limit of arch_cfi_plt() */
+	CFI_NONE = 0, /* no call frame information covers the address */
+	CFI_SP = 1,   /* CFA = stack pointer + cfa_offset */
+	CFI_FP = 2,   /* CFA = frame pointer + cfa_offset */
+	CFI_PLT = 3,  /* a PLT stub; cfa_offset is the limit of arch_cfi_plt() */
 	CFI_FP_DEREF = 4, /* CFA = *(frame pointer + cfa_offset), frame pointer saved at *frame pointer */
-	CFI_SIGNAL = 5,	 /* signal trampoline: registers lie in the ucontext at the stack pointer */
-	CFI_END = 6,	 /* outermost frame: the return address is undefined by intent */
+	CFI_SIGNAL = 5, /* signal trampoline: registers lie in the ucontext at the stack pointer */
+	CFI_END = 6,	/* outermost frame: the return address is undefined by intent */
 	CFI_UNSUPPORTED = 7, /* covered, but by a rule that none of the kinds can say */
 };
 
@@ -28,7 +28,7 @@ enum cfi_kind {
 struct cfi_rule {
 	enum cfi_kind kind;
 	int32_t cfa_offset; /* multiple of 8 for CFI_SP, CFI_FP, CFI_FP_DEREF; 0 <= limit < 16 for CFI_PLT */
-	int32_t fp_offset;  /* caller's frame pointer is saved at CFA + fp_offset (< 0, multiple of 8); 0: unchanged */
+	int32_t fp_offset; /* caller's frame pointer is saved at CFA + fp_offset (< 0, multiple of 8); 0: unchanged */
 };
 
 /* One module's unwind tables as mapped in memory. */

@@ -31,7 +31,7 @@ struct elf_symbols {
 struct elf_image {
 	uintptr_t start; /* [start, end): from the lowest to past the highest mapped segment */
 	uintptr_t end;
-	uintptr_t bias;	 /* address in memory = address in the file's headers + bias */
+	uintptr_t bias; /* address in memory = address in the file's headers + bias */
 	struct elf_build_id build_id;
 	uintptr_t build_id_addr;  /* where in memory the id's bytes lie; 0 = none */
 	uintptr_t eh_frame_hdr;	  /* 0 = none */
@@ -58,6 +58,7 @@ bool elf_file_open(const void *bytes, size_t size, struct elf_file *file);
 
 /* Copies symbol index into *symbol and its name, bounded and terminated inside strings, into *name.
  * Returns false for an index or a name outside the tables. */
-bool elf_symbol_at(const struct elf_symbols *table, size_t index, Elf64_Sym *symbol, const char **name);
+bool elf_symbol_at(const struct elf_symbols *table, size_t index, Elf64_Sym *symbol,
+		   const char **name);
 
 #endif

@@ -99,7 +99,8 @@ void *calloc(size_t count, size_t size)
 }
 
 /* The hooks off the hottest path share this; fp is theirs. */
-static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp, enum hook hook)
+static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp,
+					       enum hook hook)
 {
 	if (block)
 		record_alloc(block, size, fp, hook);

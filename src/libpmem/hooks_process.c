@@ -81,7 +81,8 @@ int prctl(int option, ...)
 	va_end(args);
 	if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
 		process_enter_sandbox();
-	return (int)result_of(arch_syscall6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
+	return (int)result_of(
+		arch_syscall6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
 }
 
 static void mappings_changed(void)
@@ -94,7 +95,8 @@ void *mmap(void *addr, size_t size, int protection, int flags, int fd, off_t off
 {
 	if (flags & MAP_FIXED)
 		mappings_changed();
-	return (void *)result_of(arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
+	return (void *)result_of(
+		arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
 }
 
 /* off_t has 64 bits on every CPU that we know. */

@@ -19,7 +19,10 @@ struct kept {
 };
 
 #define KEPT_NONE ((struct kept){.fd = -1})
-#define KEPT_NONE_INIT {.fd = -1} /* for static objects */
+#define KEPT_NONE_INIT   \
+	{                \
+		.fd = -1 \
+	} /* for static objects */
 
 /* Keeps fd, out of the program's way (sys_move_up()).  Returns 0, or -errno with fd closed and *kept
  * as it was.  A negative fd is such a -errno. */

@@ -150,7 +150,8 @@ static inline enum live_put slack_put(struct live_cell *leaf, const struct live_
 	struct live_cell *cell = live_map_cell(leaf, block->addr, LIVE_SLACK_GRANULE_LOG2);
 	size_t slack = live_usable_size(block->addr) - block->size;
 
-	if (__builtin_expect(slack >= LIVE_SLACK_SIDE || block->birth_ns != 0 || cell_load(cell) != 0, 0))
+	if (__builtin_expect(
+		    slack >= LIVE_SLACK_SIDE || block->birth_ns != 0 || cell_load(cell) != 0, 0))
 		return slack_put_slow(cell, block, stale);
 	cell_publish(cell, block->stack_id << 5 | (uint32_t)slack);
 	return LIVE_PUT_OK;

@@ -78,7 +78,8 @@ static inline bool live_table_put_fast(uintptr_t addr, size_t size, uint32_t sta
 	if (__builtin_expect(slack >= LIVE_SLACK_SIDE, 0) ||
 	    __builtin_expect(atomic_load_explicit(&cell->value, memory_order_relaxed) != 0, 0))
 		return false;
-	atomic_store_explicit(&cell->value, stack_id << LIVE_SLACK_BITS | (uint32_t)slack, memory_order_release);
+	atomic_store_explicit(&cell->value, stack_id << LIVE_SLACK_BITS | (uint32_t)slack,
+			      memory_order_release);
 	return true;
 }
 

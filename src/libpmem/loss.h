@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 enum loss {
-	LOSS_EVENTS,	     /* allocations or frees that were not recorded */
-	LOSS_STALE_BLOCKS,   /* live-table entries whose block was freed past the hooks */
-	LOSS_TRUNCATED,	     /* captures whose call stack ends early: no unwind information */
-	LOSS_SHORT_STACKS,   /* captures charged to [signal handler], [truncated] or [beyond budget] */
-	LOSS_MEMORY,	     /* requests for recorder memory that failed */
-	LOSS_LOG_BYTES,	     /* bytes of log that could not be written */
-	LOSS_SAMPLES,	     /* lifetime samples dropped */
-	LOSS_MODULES,	     /* modules or code regions that found no room in the table */
-	LOSS_INTERNAL,	     /* broken ASSERTs: our own bugs */
+	LOSS_EVENTS,	   /* allocations or frees that were not recorded */
+	LOSS_STALE_BLOCKS, /* live-table entries whose block was freed past the hooks */
+	LOSS_TRUNCATED,	   /* captures whose call stack ends early: no unwind information */
+	LOSS_SHORT_STACKS, /* captures charged to [signal handler], [truncated] or [beyond budget] */
+	LOSS_MEMORY,	   /* requests for recorder memory that failed */
+	LOSS_LOG_BYTES,	   /* bytes of log that could not be written */
+	LOSS_SAMPLES,	   /* lifetime samples dropped */
+	LOSS_MODULES,	   /* modules or code regions that found no room in the table */
+	LOSS_INTERNAL,	   /* broken ASSERTs: our own bugs */
 	LOSS_KINDS,
 };
 

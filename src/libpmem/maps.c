@@ -88,7 +88,8 @@ static void begin_object(struct search *search, const struct line *line)
 static bool take_line(struct search *search, const struct line *line)
 {
 	if (search->found && (!is_object(line) || line->inode != search->inode || !line->offset))
-		return !(line->path_size == 0 && line->inode == 0 && line->start == search->object->end);
+		return !(line->path_size == 0 && line->inode == 0 &&
+			 line->start == search->object->end);
 	if (!is_object(line))
 		return line->start > search->addr;
 	if (!line->offset || line->inode != search->inode)

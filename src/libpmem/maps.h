@@ -14,8 +14,8 @@ enum { MAPS_PATH_MAX = 1024 };
 
 struct maps_object {
 	uintptr_t start; /* of the mapping of file offset 0 below the address */
-	uintptr_t end;	 /* past the last mapping of the same file that follows without another file between */
-	char *path;	 /* the caller's, MAPS_PATH_MAX bytes; cut if longer */
+	uintptr_t end; /* past the last mapping of the same file that follows without another file between */
+	char *path; /* the caller's, MAPS_PATH_MAX bytes; cut if longer */
 };
 
 /* Describes the file-backed object (or the vDSO) that contains addr.  Returns false, *object

@@ -68,8 +68,8 @@ static _Atomic uint32_t region_count;
 static _Atomic uint64_t cache[CACHE_SIZE];
 static _Atomic uint32_t generation = 1;
 static _Atomic bool suspected;
-static size_t text_used;	/* under lock: bytes of STORE_TEXT */
-static char *scratch_path;	/* under lock; [PATH_MAX_SIZE] */
+static size_t text_used;   /* under lock: bytes of STORE_TEXT */
+static char *scratch_path; /* under lock; [PATH_MAX_SIZE] */
 static char program_path[PATH_MAX_SIZE];
 
 uintptr_t modules_loader_start;
@@ -136,7 +136,8 @@ static const char *keep_path(const char *path)
 	return block;
 }
 
-static bool same_identity(const struct module *module, const char *path, const struct elf_image *image)
+static bool same_identity(const struct module *module, const char *path,
+			  const struct elf_image *image)
 {
 	return module->build_id.size == image->build_id.size &&
 	       memcmp(module->build_id.bytes, image->build_id.bytes, image->build_id.size) == 0 &&
@@ -162,7 +163,8 @@ static void rebase_regions(uint32_t id)
 					      memory_order_relaxed);
 }
 
-static void place_module(struct module *module, const struct found *found, const struct elf_image *image)
+static void place_module(struct module *module, const struct found *found,
+			 const struct elf_image *image)
 {
 	module->bias = image->bias;
 	module->start = found->start;
@@ -184,7 +186,8 @@ static uint32_t add_module(const struct found *found)
 	struct elf_image image;
 
 	if (!elf_image_open(found->start, found->end, &image))
-		image = (struct elf_image){.start = found->start, .end = found->end, .bias = found->start};
+		image = (struct elf_image){
+			.start = found->start, .end = found->end, .bias = found->start};
 	for (id = 1; id < count; id++) {
 		if (!same_identity(&modules[id], found->path, &image))
 			continue;
@@ -222,9 +225,8 @@ static bool still_there(const struct module *module)
 	if (!find_object(module->start, &found) || found.start != module->start ||
 	    found.end != module->end || found.link_map != module->link_map)
 		return false;
-	return !module->build_id.size ||
-	       memcmp((const void *)module->build_id_addr, module->build_id.bytes,
-		      module->build_id.size) == 0;
+	return !module->build_id.size || memcmp((const void *)module->build_id_addr,
+						module->build_id.bytes, module->build_id.size) == 0;
 }
 
 static void forget(struct module *module)
@@ -332,7 +334,8 @@ static uint32_t find_region(uintptr_t pc)
  * begin on a page; it always does, so page -> region is a function. */
 static uint32_t region_of(uintptr_t pc)
 {
-	uint64_t entry = atomic_load_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE], memory_order_relaxed);
+	uint64_t entry = atomic_load_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
+					      memory_order_relaxed);
 	uint32_t region;
 
 	if (__builtin_expect(entry >> REGION_BITS == cache_key(pc), 1))
@@ -427,7 +430,8 @@ static void find_loader(void)
 
 static bool make_tables(void)
 {
-	_Static_assert(sizeof(struct region) * MODULES_REGIONS_MAX <= STORE_BLOCK_SIZE, "one block");
+	_Static_assert(sizeof(struct region) * MODULES_REGIONS_MAX <= STORE_BLOCK_SIZE,
+		       "one block");
 	regions = store_block(STORE_MODULES, 0);
 	text_used = 0;
 	modules[MODULE_ANONYMOUS].path = "";
@@ -438,7 +442,8 @@ static bool make_tables(void)
 
 bool modules_init(void)
 {
-	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path, sizeof(program_path) - 1);
+	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path,
+				      sizeof(program_path) - 1);
 
 	program_path[size > 0 ? size : 0] = 0;
 	scratch_path = sys_map(PATH_MAX_SIZE);

@@ -33,12 +33,12 @@ enum {
 
 /* Immutable once published, but for the fields marked. */
 struct module {
-	const char *path;	   /* as the loader names it; "" = anonymous code */
+	const char *path; /* as the loader names it; "" = anonymous code */
 	struct elf_build_id build_id;
-	uintptr_t bias;		   /* under lock: address = file address + bias, where it lies or lay last */
-	uintptr_t start;	   /* under lock */
-	uintptr_t end;		   /* under lock */
-	uint32_t instance;	   /* 0, or n if the same file was loaded n times before at the same moment */
+	uintptr_t bias;	 /* under lock: address = file address + bias, where it lies or lay last */
+	uintptr_t start; /* under lock */
+	uintptr_t end;	 /* under lock */
+	uint32_t instance; /* 0, or n if the same file was loaded n times before at the same moment */
 	_Atomic uint32_t loaded;   /* 0 after it was unloaded */
 	struct cfi_section cfi;	   /* valid while loaded; hdr 0 = none */
 	struct elf_symbols dynsym; /* valid while loaded */
@@ -50,7 +50,7 @@ struct module {
 struct modules_location {
 	const struct module *module; /* NULL for a special name */
 	uint32_t module_id;
-	uint64_t offset;   /* return address minus the module's bias: as in the file's symbol table */
+	uint64_t offset; /* return address minus the module's bias: as in the file's symbol table */
 	uintptr_t address; /* return address, where the module lies or lay last */
 };
 

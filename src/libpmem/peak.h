@@ -52,17 +52,20 @@ void peak_settle(struct peak_window *window);
  * membarrier(2), which is a full barrier in this thread too, and reads the balance. */
 static inline void peak_grow(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) + (int64_t)size;
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) +
+			  (int64_t)size;
 
 	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED), 0))
+	if (__builtin_expect(balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED),
+			     0))
 		peak_settle(window);
 }
 
 static inline void peak_shrink(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) - (int64_t)size;
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) -
+			  (int64_t)size;
 
 	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -47,8 +47,8 @@ enum { ENVIRONMENT_MAX = 1 << 20, VARIABLES_MAX = 1 << 14 };
 /* Of the dynamic loader and the C library; the dso handle NULL stands for the program. */
 extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
 extern int __cxa_at_quick_exit(void (*function)(void *), void *dso) __attribute__((weak));
-extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso)
-	__attribute__((weak));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+			     void *dso) __attribute__((weak));
 extern char **environ;
 
 static _Atomic uint32_t never_records;
@@ -56,7 +56,7 @@ _Atomic uint32_t *process_mark __attribute__((visibility("hidden"))) = &never_re
 
 static struct lock process_lock = {.rank = LOCK_PROCESS};
 static _Atomic enum state state;
-static _Atomic pid_t pid; /* of the process that recorded last in this memory */
+static _Atomic pid_t pid;	     /* of the process that recorded last in this memory */
 static _Atomic uint32_t *wiped_mark; /* in a page of its own; immutable after start() */
 
 /* --- what to record -------------------------------------------------------------------------- */
@@ -113,7 +113,8 @@ static void read_kernel_environment(void)
 	while (text && fd >= 0 && size < ENVIRONMENT_MAX - 1 &&
 	       (got = sys_read(fd, text + size, ENVIRONMENT_MAX - 1 - size)) > 0)
 		size += (size_t)got;
-	for (at = 0; variables && at < size && count < VARIABLES_MAX - 1; at += strlen(text + at) + 1)
+	for (at = 0; variables && at < size && count < VARIABLES_MAX - 1;
+	     at += strlen(text + at) + 1)
 		variables[count++] = text + at;
 	settings_read(variables);
 	if (fd >= 0)
@@ -139,7 +140,8 @@ static void leave_preload(void)
 		while (*from) {
 			size = strcspn(from, ": ");
 			if (size < sizeof(library) - 1 ||
-			    memcmp(from + size - (sizeof(library) - 1), library, sizeof(library) - 1) != 0) {
+			    memcmp(from + size - (sizeof(library) - 1), library,
+				   sizeof(library) - 1) != 0) {
 				memmove(to, from, size);
 				to += size;
 				if (from[size])
@@ -179,8 +181,8 @@ static bool start_modules(void)
 		settings_read(environ);
 	else
 		read_kernel_environment();
-	if (getauxval(AT_SECURE) || !is_chosen() || !tree_init(settings.max_nodes) || !modules_init() ||
-	    !live_table_init(real.layout) || !make_mark())
+	if (getauxval(AT_SECURE) || !is_chosen() || !tree_init(settings.max_nodes) ||
+	    !modules_init() || !live_table_init(real.layout) || !make_mark())
 		return false;
 	peak_init();
 	thread_init();
@@ -243,7 +245,8 @@ bool process_begin(void)
 		ok = true;
 	else if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_NEW)
 		ok = start();
-	else if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING && settings.children)
+	else if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING &&
+		 settings.children)
 		ok = start_child();
 	else
 		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);

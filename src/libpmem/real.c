@@ -90,8 +90,8 @@ static bool is_glibc(void *function)
 	    !dladdr((void *)gnu_get_libc_version, &libc) || here.dli_fbase != libc.dli_fbase)
 		return false;
 	for (entry = environ; entry && *entry; entry++)
-		if (strncmp(*entry, "MALLOC_CHECK_=", 14) == 0 || strstr(*entry, "glibc.malloc.check") ||
-		    strstr(*entry, "glibc.mem.tagging"))
+		if (strncmp(*entry, "MALLOC_CHECK_=", 14) == 0 ||
+		    strstr(*entry, "glibc.malloc.check") || strstr(*entry, "glibc.mem.tagging"))
 			return false;
 	return true;
 }

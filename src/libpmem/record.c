@@ -63,7 +63,8 @@ static void count(struct thread *thread, uint32_t stack_id, size_t size)
 /* The table held a block at this address that was freed past the hooks. */
 static void free_stale(struct thread *thread, const struct live_block *stale)
 {
-	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT, memory_order_relaxed);
+	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT,
+				 memory_order_relaxed);
 	counter_free(record_counter(thread, stale->stack_id), stale->size, peak_epoch());
 	peak_shrink(&thread->peak, stale->size);
 }
@@ -91,7 +92,8 @@ static void alloc(struct thread *thread, const struct record_event *event)
 	thread_leave(thread);
 }
 
-__attribute__((noinline)) void record_alloc_slow(struct thread *thread, const struct record_event *event)
+__attribute__((noinline)) void record_alloc_slow(struct thread *thread,
+						 const struct record_event *event)
 {
 	if (!thread)
 		thread = thread_enter();

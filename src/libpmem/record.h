@@ -67,8 +67,8 @@ static inline void record_moved(struct thread *thread, size_t size)
 
 /* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
  * address lies at fp[1]. */
-static inline __attribute__((always_inline)) void record_alloc(void *block, size_t size, const uintptr_t *fp,
-							       enum hook hook)
+static inline __attribute__((always_inline)) void record_alloc(void *block, size_t size,
+							       const uintptr_t *fp, enum hook hook)
 {
 	struct thread *thread = thread_enter_fast();
 	struct stack_cache_entry *entry;
@@ -95,7 +95,8 @@ static inline __attribute__((always_inline)) void record_alloc(void *block, size
 }
 
 /* *live left the table for good. */
-static inline __attribute__((always_inline)) void record_freed(struct thread *thread, const struct live_block *live)
+static inline __attribute__((always_inline)) void record_freed(struct thread *thread,
+							       const struct live_block *live)
 {
 	struct counter *counter = record_counter(thread, live->stack_id);
 

@@ -22,7 +22,8 @@ enum {
 };
 
 extern _Atomic uint64_t rules_cache[1 << RULES_INDEX_BITS] __attribute__((visibility("hidden")));
-extern _Atomic uint64_t rules_generation __attribute__((visibility("hidden"))); /* in place: << RULE_BITS */
+extern _Atomic uint64_t rules_generation
+	__attribute__((visibility("hidden"))); /* in place: << RULE_BITS */
 
 /* The slow path: fills the entry.  No information about pc (CFI_NONE) is not cached: a module may be
  * loaded there later. */
@@ -50,7 +51,8 @@ static inline uint64_t rules_tag(uintptr_t pc)
 /* The packed rule in force at pc. */
 static inline uint64_t rules_at(uintptr_t pc)
 {
-	uint64_t entry = __atomic_load_n((uint64_t *)&rules_cache[rules_index(pc)], __ATOMIC_RELAXED);
+	uint64_t entry = __atomic_load_n((uint64_t *)&rules_cache[rules_index(pc)],
+					 __ATOMIC_RELAXED);
 	uint64_t diff = entry ^ rules_tag(pc);
 
 	return __builtin_expect(diff >> RULE_BITS == 0, 1) ? diff : rules_fill(pc);

@@ -17,8 +17,8 @@
 enum {
 	ROOM_MIN = 8,
 	ARENA_CHECKS = 4096,
-	MISSES_MAX = 12,    /* in a row, then */
-	COOLDOWN = 50,	    /* lookups go past the set */
+	MISSES_MAX = 12, /* in a row, then */
+	COOLDOWN = 50,	 /* lookups go past the set */
 	SETS_SIZE = (STACK_CACHE_SETS * sizeof(struct stack_cache_set) + 4095) & ~4095,
 };
 
@@ -117,7 +117,8 @@ void stack_cache_set_sizes(struct stack_cache_entry *entry)
 	entry->size_min = entry->size_span = 0;
 	if (!sizes || size_class == HISTOGRAM_CLASSES - 1)
 		return;
-	entry->size_min = size_class ? ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT - 1)) + 1 : 0;
+	entry->size_min = size_class ? ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT - 1)) + 1
+				     : 0;
 	entry->size_span = ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT)) + 1 - entry->size_min;
 }
 

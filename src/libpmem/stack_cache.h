@@ -18,7 +18,7 @@
 enum {
 	STACK_CACHE_SETS = 16,
 	STACK_CACHE_WAYS = 4,
-	STACK_CACHE_CLASSES = 8,	/* rooms of 8, 16, ... 1,024 checks */
+	STACK_CACHE_CLASSES = 8,       /* rooms of 8, 16, ... 1,024 checks */
 	STACK_CACHE_CHECKS_MAX = 1023, /* deeper call stacks are left to unwind.c */
 	STACK_CACHE_HOOK_SHIFT = 56,
 };
@@ -26,8 +26,8 @@ enum {
 struct counter;
 
 struct stack_cache_entry {
-	uintptr_t slot; /* 0 = empty */
-	uintptr_t key;	/* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
+	uintptr_t slot;		     /* 0 = empty */
+	uintptr_t key;		     /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
 	struct unwind_check *checks; /* from the inside out; then one that never holds */
 	struct counter *counter;     /* of this thread and stack_id */
 	struct tree_stack *stack;
@@ -48,7 +48,7 @@ struct stack_cache_set {
 };
 
 struct stack_cache {
-	struct stack_cache_set *sets; /* [STACK_CACHE_SETS] */
+	struct stack_cache_set *sets;			/* [STACK_CACHE_SETS] */
 	struct unwind_check *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
 	struct unwind_check *arena;
 	uint32_t arena_left; /* checks */
@@ -67,8 +67,8 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 /* Sets the range of sizes from the call stack's first size class. */
 void stack_cache_set_sizes(struct stack_cache_entry *entry);
 
-static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *cache, uintptr_t slot,
-						      uintptr_t key)
+static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *cache,
+						      uintptr_t slot, uintptr_t key)
 {
 	uint64_t hash = ((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u;
 
@@ -81,7 +81,8 @@ static inline bool stack_cache_check_fails(const struct unwind_check *check)
 }
 
 /* One check at a time: what lies beyond a mismatch may not be readable.  The last check fails always. */
-static inline __attribute__((always_inline)) bool stack_cache_holds(const struct stack_cache_entry *entry)
+static inline __attribute__((always_inline)) bool stack_cache_holds(
+	const struct stack_cache_entry *entry)
 {
 	const struct unwind_check *check = entry->checks, *last = check + entry->count;
 
@@ -98,10 +99,11 @@ static inline __attribute__((always_inline)) bool stack_cache_holds(const struct
 }
 
 /* The call stack at the hook frame fp, or NULL. */
-static inline __attribute__((always_inline)) struct stack_cache_entry *
-stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
+static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cache_find(
+	struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
 {
-	uintptr_t slot = (uintptr_t)(fp + 1), key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
+	uintptr_t slot = (uintptr_t)(fp + 1),
+		  key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
 	struct stack_cache_set *set = stack_cache_set(cache, slot, key);
 	struct stack_cache_entry *entry = set->ways;
 	unsigned ways;
@@ -112,7 +114,8 @@ stack_cache_find(struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
 		if (entry->slot != slot || entry->key != key)
 			continue;
 		if (__builtin_expect(entry->unclean, 0) &&
-		    entry->mappings != __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
+		    entry->mappings !=
+			    __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
 			continue;
 		if (stack_cache_holds(entry)) {
 			set->misses = 0;

@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 enum store_kind {
-	STORE_NODES,	 /* tree.c: struct tree_node */
-	STORE_STACKS,	 /* tree.c: struct tree_stack, by call-stack id */
-	STORE_COUNTERS,	 /* counters.c: chunks of struct counter */
-	STORE_WIDE,	 /* counters.c: struct counter_wide */
+	STORE_NODES,	  /* tree.c: struct tree_node */
+	STORE_STACKS,	  /* tree.c: struct tree_stack, by call-stack id */
+	STORE_COUNTERS,	  /* counters.c: chunks of struct counter */
+	STORE_WIDE,	  /* counters.c: struct counter_wide */
 	STORE_HISTOGRAMS, /* histogram.c: struct histogram */
-	STORE_MODULES,	 /* modules.c: modules and regions */
-	STORE_TEXT,	 /* modules.c: paths */
+	STORE_MODULES,	  /* modules.c: modules and regions */
+	STORE_TEXT,	  /* modules.c: paths */
 	STORE_KINDS,
 };
 
@@ -40,7 +40,8 @@ void *store_find(enum store_kind kind, uint32_t index);
 
 /* Takes the next item of an array of items of size bytes in kind: *next counts those taken, and grows
  * only if there is memory.  Stores its index; returns NULL as store_block() does. */
-static inline void *store_take(enum store_kind kind, size_t size, _Atomic uint32_t *next, uint32_t *index)
+static inline void *store_take(enum store_kind kind, size_t size, _Atomic uint32_t *next,
+			       uint32_t *index)
 {
 	uint32_t per_block = (uint32_t)(STORE_BLOCK_SIZE / size);
 	uint32_t number = atomic_load_explicit(next, memory_order_relaxed);
@@ -50,8 +51,8 @@ static inline void *store_take(enum store_kind kind, size_t size, _Atomic uint32
 		block = store_block(kind, number / per_block);
 		if (!block)
 			return NULL;
-	} while (!atomic_compare_exchange_weak_explicit(next, &number, number + 1, memory_order_relaxed,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		next, &number, number + 1, memory_order_relaxed, memory_order_relaxed));
 	*index = number;
 	return block + number % per_block * size;
 }

@@ -144,7 +144,8 @@ static int open_file(const char *path)
 
 	while (*path == '/')
 		path++;
-	return sys_openat(dir < 0 ? AT_FDCWD : dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+	return sys_openat(dir < 0 ? AT_FDCWD : dir, path,
+			  O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 }
 
 static bool open_source(const char *path, struct source *source)

@@ -20,7 +20,7 @@
 #include "libpmem/tree.h"
 
 enum {
-	LEVEL_MAX = 4, /* handlers that interrupt the recorder inside handlers that did */
+	LEVEL_MAX = 4,	       /* handlers that interrupt the recorder inside handlers that did */
 	DESTRUCTOR_ROUNDS = 4, /* PTHREAD_DESTRUCTOR_ITERATIONS of every C library in use */
 };
 
@@ -62,7 +62,8 @@ static struct thread *make(uint32_t level)
 	struct thread *thread = sys_map((sizeof(*thread) + 4095) & ~(size_t)4095);
 	uint32_t max_id = settings.max_nodes + settings.max_nodes / 10;
 
-	if (!thread || !counters_init(&thread->counters, max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
+	if (!thread ||
+	    !counters_init(&thread->counters, max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
 	    !unwind_init(&thread->unwind) || !stack_cache_init(&thread->stacks)) {
 		loss_add(LOSS_MEMORY, 1);
 		return NULL;
@@ -87,7 +88,8 @@ static struct thread *inherit(void)
 		/* Acquire: pairs with the release in hand_over(). */
 		if (thread->level == 0 && !atomic_load_explicit(&thread->tid, memory_order_relaxed) &&
 		    atomic_compare_exchange_strong_explicit(&thread->tid, &free_tid, tid,
-							    memory_order_acquire, memory_order_relaxed)) {
+							    memory_order_acquire,
+							    memory_order_relaxed)) {
 			peak_enter(&thread->peak);
 			return thread;
 		}

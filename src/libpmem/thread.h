@@ -20,24 +20,24 @@
 #include "libpmem/unwind.h"
 
 struct thread {
-	uint32_t ready;		 /* owner only: mark, or THREAD_BUSY */
-	uint32_t mark;		 /* owner only: value of process_mark that the caches below are good for */
-	int64_t churn_left;	 /* owner only: bytes until snapshot_check() */
-	uintptr_t last_alloc;	 /* owner only: block of this thread's latest event, if that allocated it */
-	uint32_t sample_left;	 /* owner only: allocations until the next lifetime sample */
-	uint32_t generation;	 /* owner only: modules_generation() at the last flush of the caches */
-	uint64_t random;	 /* owner only: state of the lifetime sampler */
-	int64_t churn_grant;	 /* owner only: churn_left when it was last set */
+	uint32_t ready; /* owner only: mark, or THREAD_BUSY */
+	uint32_t mark;	/* owner only: value of process_mark that the caches below are good for */
+	int64_t churn_left; /* owner only: bytes until snapshot_check() */
+	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
+	uint32_t sample_left; /* owner only: allocations until the next lifetime sample */
+	uint32_t generation;  /* owner only: modules_generation() at the last flush of the caches */
+	uint64_t random;      /* owner only: state of the lifetime sampler */
+	int64_t churn_grant;  /* owner only: churn_left when it was last set */
 	struct stack_cache stacks;
 	struct counters counters;
 	struct peak_window peak;
 	struct unwind unwind;
-	struct thread *nested;	 /* owner only: for an event that interrupts this struct's */
-	struct thread *next;	 /* all threads; immutable once published */
-	_Atomic pid_t tid;	 /* 0 = free for the next thread */
-	uint32_t level;		 /* immutable: 0; n for the nth nested struct */
-	uint32_t borrowed;	 /* owner only: nested, or taken for one event after the thread's end */
-	uint32_t exit_rounds;	 /* owner only: how often the key's destructor ran */
+	struct thread *nested; /* owner only: for an event that interrupts this struct's */
+	struct thread *next;   /* all threads; immutable once published */
+	_Atomic pid_t tid;     /* 0 = free for the next thread */
+	uint32_t level;	       /* immutable: 0; n for the nth nested struct */
+	uint32_t borrowed; /* owner only: nested, or taken for one event after the thread's end */
+	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
 };
 
 /* In ready: an event of this thread is being recorded.  Even, so never a mark. */

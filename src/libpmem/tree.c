@@ -20,7 +20,7 @@
 #include "libpmem/sys.h"
 
 struct tree_node {
-	uint32_t pc32;	      /* immutable; of a call-stack record: its id */
+	uint32_t pc32;	       /* immutable; of a call-stack record: its id */
 	_Atomic uint32_t link; /* index | LINK_* */
 };
 
@@ -447,9 +447,13 @@ static void forget_blocks(void)
 {
 	uint32_t i;
 
-	for (i = 0; i < STORE_BLOCKS_MAX && atomic_load_explicit(&node_blocks[i], memory_order_relaxed); i++)
+	for (i = 0;
+	     i < STORE_BLOCKS_MAX && atomic_load_explicit(&node_blocks[i], memory_order_relaxed);
+	     i++)
 		atomic_store_explicit(&node_blocks[i], NULL, memory_order_relaxed);
-	for (i = 0; i < STORE_BLOCKS_MAX && atomic_load_explicit(&stack_blocks[i], memory_order_relaxed); i++)
+	for (i = 0;
+	     i < STORE_BLOCKS_MAX && atomic_load_explicit(&stack_blocks[i], memory_order_relaxed);
+	     i++)
 		atomic_store_explicit(&stack_blocks[i], NULL, memory_order_relaxed);
 }
 

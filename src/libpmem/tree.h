@@ -16,25 +16,26 @@
 enum {
 	TREE_ROOT = 0,
 	/* Call-stack ids that always exist; 0 is never an id. */
-	TREE_STACK_SIGNAL = 1,	      /* [signal handler]: an event inside a handler that interrupted the recorder */
+	TREE_STACK_SIGNAL = 1, /* [signal handler]: an event inside a handler that interrupted the recorder */
 	TREE_STACK_BEYOND_BUDGET = 2, /* [beyond budget]: the node budget and its reserve are spent */
 	TREE_STACK_FIRST = 3,
 	TREE_STACK_MAX = (1 << 26) - 1, /* largest id: live-table cells have 26 bits for it */
-	TREE_TRUNCATED_DEPTH = 8,     /* frames kept beyond the node budget */
+	TREE_TRUNCATED_DEPTH = 8,	/* frames kept beyond the node budget */
 };
 
 /* One call stack; array in the store, by id. */
 struct tree_stack {
-	uint32_t node;		    /* leaf node */
-	_Atomic uint32_t sizes;	    /* histogram.c: see there */
-	_Atomic uint32_t lifetimes; /* histogram.c: index of the histogram of sampled lifetimes, 0 = none */
-	_Atomic uint32_t flags;	    /* enum tree_stack_flag | enum hook << TREE_STACK_HOOK_SHIFT */
+	uint32_t node;		/* leaf node */
+	_Atomic uint32_t sizes; /* histogram.c: see there */
+	_Atomic uint32_t
+		lifetimes; /* histogram.c: index of the histogram of sampled lifetimes, 0 = none */
+	_Atomic uint32_t flags; /* enum tree_stack_flag | enum hook << TREE_STACK_HOOK_SHIFT */
 };
 
 enum { TREE_STACK_HOOK_SHIFT = 8, TREE_STACK_NO_HOOK = 0xff };
 
 enum tree_stack_flag {
-	TREE_STACK_INEXACT = 1,	  /* a stale block was charged to it: bytes and counts are estimates */
+	TREE_STACK_INEXACT = 1, /* a stale block was charged to it: bytes and counts are estimates */
 	TREE_STACK_TRUNCATED = 2, /* the walk ended before the outermost frame */
 };
 
@@ -46,9 +47,9 @@ uint32_t tree_find(uint32_t parent, uint32_t pc32);
 /* A path that is new from some frame on. */
 struct tree_path {
 	uint32_t parent;
-	uint32_t count;	       /* >= 1 */
-	const uint32_t *pc32;  /* [count], outermost first */
-	uint32_t hook;	       /* enum hook: the entry point called by the innermost frame */
+	uint32_t count;	      /* >= 1 */
+	const uint32_t *pc32; /* [count], outermost first */
+	uint32_t hook;	      /* enum hook: the entry point called by the innermost frame */
 };
 
 /* Interns path, with a call-stack record for its innermost frame, and stores the node of each frame in

@@ -221,7 +221,8 @@ static enum step finish(struct unwind *u, struct state *s, struct unwind_frame *
 	return STEP_OK;
 }
 
-static enum step step_deref(struct unwind *u, struct state *s, struct unwind_frame *f, intptr_t offset)
+static enum step step_deref(struct unwind *u, struct state *s, struct unwind_frame *f,
+			    intptr_t offset)
 {
 	f->uses_fp = 1;
 	f->deref = s->fp + (uintptr_t)offset;
@@ -348,7 +349,8 @@ static void store_frame(struct unwind *u, const struct unwind_frame *f)
 /* Interns fresh frames [0 .. inner] below parent; their nodes to u->nodes. */
 static bool intern(struct unwind *u, uint32_t parent, uint32_t inner)
 {
-	struct tree_path path = {.parent = parent, .count = inner + 1, .pc32 = u->pc32, .hook = u->hook};
+	struct tree_path path = {
+		.parent = parent, .count = inner + 1, .pc32 = u->pc32, .hook = u->hook};
 	uint32_t i;
 
 	for (i = 0; i <= inner; i++)

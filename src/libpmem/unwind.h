@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum unwind_flag {
-	UNWIND_UNCLEAN = 1,   /* a step was not proved by CFI, or the end was not marked as the end */
+	UNWIND_UNCLEAN = 1, /* a step was not proved by CFI, or the end was not marked as the end */
 	UNWIND_TRUNCATED = 2, /* ended for lack of information */
 	UNWIND_SIGNAL = 4,    /* passes a signal frame: never cached */
 };
@@ -24,10 +24,10 @@ struct unwind_frame {
 	uintptr_t deref_value;
 	uint32_t node;	    /* of the path from the outermost frame; 0: the tree had no room */
 	uint32_t check_end; /* checks[0 .. check_end) prove the frames from the outermost to this one */
-	uint8_t uses_fp;    /* the step took the CFA from the frame pointer */
-	uint8_t needs_fp;   /* what lies further out depends on this frame's fp */
-	uint8_t own_flags;  /* enum unwind_flag: of the step; of the outermost frame also of the end */
-	uint8_t flags;	    /* own_flags of this frame and of all further out */
+	uint8_t uses_fp;  /* the step took the CFA from the frame pointer */
+	uint8_t needs_fp; /* what lies further out depends on this frame's fp */
+	uint8_t own_flags; /* enum unwind_flag: of the step; of the outermost frame also of the end */
+	uint8_t flags;	   /* own_flags of this frame and of all further out */
 };
 
 /* Memory at addr that must still hold value. */
@@ -45,14 +45,14 @@ struct unwind {
 	uint32_t *pc32;		     /* [capacity]: scratch */
 	uint32_t *nodes;	     /* [capacity]: scratch */
 	uint32_t capacity;
-	uint32_t count;		     /* frames; 0: nothing to join */
+	uint32_t count; /* frames; 0: nothing to join */
 	uint32_t fresh_count;
-	uint32_t flags;		     /* enum unwind_flag of the call stack captured last */
-	uint32_t hook;		     /* its enum hook */
-	uint32_t mappings;	     /* unwind_mappings when the pages and frames were proved */
-	uintptr_t proved_start;	     /* pages proved readable around the last walk */
+	uint32_t flags;		/* enum unwind_flag of the call stack captured last */
+	uint32_t hook;		/* its enum hook */
+	uint32_t mappings;	/* unwind_mappings when the pages and frames were proved */
+	uintptr_t proved_start; /* pages proved readable around the last walk */
 	uintptr_t proved_end;
-	uintptr_t kept_start;	     /* an older such range further out */
+	uintptr_t kept_start; /* an older such range further out */
 	uintptr_t kept_end;
 };
 

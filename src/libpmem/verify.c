@@ -110,7 +110,8 @@ static bool may_end_at(uintptr_t ra)
 	return !rules_lookup_full(ra - 1, &rule);
 }
 
-static void compare_backtrace(const struct unwind *unwind, const uintptr_t *fp, const struct frames *ours)
+static void compare_backtrace(const struct unwind *unwind, const uintptr_t *fp,
+			      const struct frames *ours)
 {
 	struct frames other = {.ra = buffer + 2 * (size_t)DEPTH_MAX};
 	int count = backtrace((void **)other.ra, DEPTH_MAX);

@@ -54,8 +54,7 @@ static inline bool arch_cfi_plt(const uint8_t *expression, size_t size, int32_t 
 	static const uint8_t head[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
 	static const uint8_t tail[] = {0x2a, 0x33, 0x24, 0x22};
 
-	if (size != sizeof(head) + 1 + sizeof(tail) ||
-	    memcmp(expression, head, sizeof(head)) != 0 ||
+	if (size != sizeof(head) + 1 + sizeof(tail) || memcmp(expression, head, sizeof(head)) != 0 ||
 	    memcmp(expression + sizeof(head) + 1, tail, sizeof(tail)) != 0 ||
 	    expression[sizeof(head)] < 0x30 || expression[sizeof(head)] > 0x3f)
 		return false;
