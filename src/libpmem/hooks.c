@@ -6,8 +6,8 @@
  * Each function passes on to the real one with the program's own arguments, and records what it
  * returned.  Results, errno and alignment are the real allocator's; nothing here touches errno but
  * reallocarray(), which must not go through the C library's: that one calls realloc(), the hook.
- * The frame address of the exported function is where unwinding begins, so recording is inlined
- * or gets that address passed.
+ * The frame address of the exported function is where unwinding begins: its frame must be there
+ * until the event is recorded, so nothing that records may be called in tail position.
  */
 #include "libpmem/hook.h"
 
@@ -123,7 +123,8 @@ static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum 
 }
 
 /* realloc(p, 0) frees p and returns NULL in glibc; an allocator that returns a block instead gets it counted. */
-static inline void *reallocate(void *old, size_t size, const uintptr_t *fp, enum hook hook)
+static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
+							      const uintptr_t *fp, enum hook hook)
 {
 	struct live_block taken;
 	bool known;

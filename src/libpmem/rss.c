@@ -15,15 +15,25 @@ static uint64_t page_size; /* immutable after rss_init() */
 void rss_init(void)
 {
 	page_size = getauxval(AT_PAGESZ);
-	if (sys_sandboxed())
+	if (sys_sandboxed() || sys_fds_scarce())
 		return;
 	kept_take(&statm, sys_openat(AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0));
+}
+
+/* Opened again if the program closed it. */
+static int usable_fd(void)
+{
+	if (sys_sandboxed())
+		return -1;
+	if (kept_fd(&statm) < 0)
+		rss_init();
+	return kept_fd(&statm);
 }
 
 uint64_t rss_bytes(void)
 {
 	char line[128];
-	int fd = sys_sandboxed() ? -1 : kept_fd(&statm);
+	int fd = usable_fd();
 	ssize_t size = fd >= 0 ? sys_pread(fd, line, sizeof(line), 0) : -1;
 	uint64_t pages = 0;
 	ssize_t i = 0;

@@ -111,6 +111,8 @@ static struct kept root = KEPT_NONE_INIT;
 
 void symbols_init(void)
 {
+	if (sys_fds_scarce())
+		return;
 	kept_take(&root, sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
 }
 
@@ -141,10 +143,11 @@ static void close_source(struct source *source)
 static int open_file(const char *path)
 {
 	int dir = *path == '/' ? kept_fd(&root) : log_start_dir();
+	const char *relative = path;
 
-	while (*path == '/')
-		path++;
-	return sys_openat(dir < 0 ? AT_FDCWD : dir, path,
+	while (dir >= 0 && *relative == '/')
+		relative++;
+	return sys_openat(dir < 0 ? AT_FDCWD : dir, relative,
 			  O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 }
 

@@ -8,14 +8,16 @@
 #include "libpmem/sys.h"
 
 #include <stdatomic.h>
+#include <limits.h>
 #include <time.h>
 
 _Atomic bool sys_sandbox;
 
 enum {
 	HIGH_FD = 512,
-	HIGH_FD_MARGIN = 16, /* room above the lowest acceptable number, where the limit is small */
-	FIRST_FD = 3,	     /* never take the place of stdin, stdout or stderr */
+	HIGH_FD_MARGIN = 16, /* room that must be above it */
+	SCARCE_FDS = 32,
+	FIRST_FD = 3, /* never take the place of stdin, stdout or stderr */
 };
 
 bool sys_write_all(int fd, const void *buffer, size_t size)
@@ -45,18 +47,14 @@ static uint64_t fd_limit(void)
 	return limit[0];
 }
 
+/* The highest free number below limit, if that is small; from HIGH_FD on where there is room. */
 int sys_move_up(int fd)
 {
 	uint64_t limit = fd_limit();
-	int floor = FIRST_FD;
+	int floor = limit > HIGH_FD + HIGH_FD_MARGIN ? HIGH_FD
+						     : (int)(limit < INT_MAX ? limit : INT_MAX) - 1;
 
-	if (limit > HIGH_FD)
-		floor = HIGH_FD;
-	else if (limit > FIRST_FD + HIGH_FD_MARGIN)
-		floor = (int)limit - HIGH_FD_MARGIN;
-
-	/* Descriptors from floor on may all be taken, or the limit may have shrunk: try lower. */
-	for (; floor > fd; floor /= 2) {
+	for (; floor > fd && floor >= FIRST_FD; floor--) {
 		int moved = sys_fcntl(fd, F_DUPFD_CLOEXEC, floor);
 
 		if (moved < 0)
@@ -66,6 +64,11 @@ int sys_move_up(int fd)
 	}
 	sys_fcntl(fd, F_SETFD, FD_CLOEXEC);
 	return fd;
+}
+
+bool sys_fds_scarce(void)
+{
+	return fd_limit() < SCARCE_FDS;
 }
 
 static uint64_t clock_ns(clockid_t clock)

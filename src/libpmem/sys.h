@@ -118,6 +118,9 @@ bool sys_write_all(int fd, const void *buffer, size_t size);
  * possible, close-on-exec.  Closes fd.  Returns the new descriptor, or fd itself if it cannot move. */
 int sys_move_up(int fd);
 
+/* True if the program may have so few descriptors that we keep none that we can do without. */
+bool sys_fds_scarce(void);
+
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds, without a system call where the vDSO has them. */
 uint64_t sys_monotonic_ns(void);
 uint64_t sys_realtime_ns(void);

@@ -9,6 +9,7 @@
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,13 +26,23 @@
 #include "libpmem/log.h"
 #include "libpmem/names.h"
 #include "libpmem/settings.h"
+#include "libpmem/symbols.h"
+#include "libpmem/sys.h"
+
+enum { MADE_ID = 7 };
 
 struct settings settings;
 static uint64_t image_start_ns;
+static int start_dir = -1;
 
 uint64_t log_image_start_ns(void)
 {
 	return image_start_ns;
+}
+
+int log_start_dir(void)
+{
+	return start_dir;
 }
 
 /* Not inlined, not merged with others: it has an address and a size of its own. */
@@ -89,7 +100,7 @@ static int begin(void **state)
 static struct name find_in(const struct module *where, uint64_t ra)
 {
 	struct modules_location location = {
-		.module = where, .module_id = 7, .offset = ra, .address = ra + where->bias};
+		.module = where, .module_id = MADE_ID, .offset = ra, .address = ra + where->bias};
 	struct name name;
 
 	names_find(&location, &name);
@@ -143,7 +154,18 @@ static struct made_file {
 } file;
 
 static struct module made;
+static const struct module nameless = {.path = ""};
 static char made_path[] = "names.XXXXXX";
+
+uint32_t modules_count(void)
+{
+	return MADE_ID + 1;
+}
+
+const struct module *modules_get(uint32_t id)
+{
+	return id == MADE_ID ? &made : &nameless;
+}
 
 static void add(struct table *table, const char *name, uint64_t addr, uint64_t size, unsigned info)
 {
@@ -383,6 +405,38 @@ static void test_no_build_id(void **state)
 }
 
 /* Every byte that says where something lies, turned into nonsense: no crash. */
+/* The file lies in the folder that was current at start, in whichever the program is now. */
+static void test_other_folder(void **state)
+{
+	char folder[4096];
+
+	(void)state;
+	add_function("f", 0x1000, 0x10, STB_GLOBAL);
+	write_file();
+	assert_non_null(getcwd(folder, sizeof(folder)));
+	assert_int_equal(chdir("/"), 0);
+	expect(0x1008, NULL, 0);
+	names_fork_child();
+	start_dir = open(folder, O_PATH | O_DIRECTORY);
+	expect(0x1008, "f", 8);
+	close(start_dir);
+	start_dir = -1;
+	assert_int_equal(chdir(folder), 0);
+}
+
+static void test_preload(void **state)
+{
+	(void)state;
+	add_function("f", 0x1000, 0x10, STB_GLOBAL);
+	write_file();
+	names_preload();
+	atomic_store_explicit(&sys_sandbox, true, memory_order_relaxed);
+	expect(0x1008, "f", 8);
+	names_fork_child();
+	expect(0x1008, NULL, 0); /* it would have to be read */
+	atomic_store_explicit(&sys_sandbox, false, memory_order_relaxed);
+}
+
 static void test_malformed(void **state)
 {
 	static const uint8_t nonsense[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -423,6 +477,7 @@ static int make_path(void **state)
 	int fd = mkstemp(made_path);
 
 	(void)state;
+	symbols_init();
 	close(fd);
 	return fd < 0;
 }
@@ -444,6 +499,8 @@ int main(void)
 		cmocka_unit_test_setup(test_memory, begin_file),
 		cmocka_unit_test_setup(test_tables_too_large, begin_file),
 		cmocka_unit_test_setup(test_no_build_id, begin_file),
+		cmocka_unit_test_setup(test_other_folder, begin_file),
+		cmocka_unit_test_setup(test_preload, begin_file),
 		cmocka_unit_test_setup(test_malformed, begin_file),
 	};
 

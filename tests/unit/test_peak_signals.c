@@ -84,7 +84,7 @@ static void handlers_neither_deadlock_nor_damage(void **state)
 	assert_int_equal(pthread_create(&threads[1], NULL, come_and_go, NULL), 0);
 	while (total < (int64_t)STEPS * SIZE ||
 	       atomic_load_explicit(&handled, memory_order_relaxed) < HANDLED) {
-		peak_add(&grower, SIZE);
+		peak_grow(&grower, SIZE);
 		total += SIZE;
 		below += (int64_t)peak_bytes() < total;
 	}
