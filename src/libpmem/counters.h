@@ -93,37 +93,61 @@ static inline struct counter *counters_get(struct counters *counters, uint32_t s
 	return &chunk[stack_id % COUNTERS_CHUNK];
 }
 
-/* Count a block of size bytes (< 2^63).  Owner only.  epoch is peak_epoch() read before. */
-static inline void counter_alloc(struct counter *counter, size_t size, uint32_t epoch)
+/* The fast halves of the two below: false: nothing was done, as the counter needs the slow one. */
+static inline bool counter_alloc_fast(struct counter *counter, size_t size, uint32_t epoch)
 {
-	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) +
-			 (uint64_t)size;
-	uint64_t count = __atomic_load_n((uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED) +
-			 (uint64_t)1;
+	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) + (uint64_t)size;
+	uint64_t count = __atomic_load_n((uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED) + (uint64_t)1;
 	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
 
-	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0)) {
-		counter_alloc_slow(counter, size, epoch);
-		return;
-	}
+	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0))
+		return false;
 	__atomic_store_n((uint32_t *)&counter->alloc_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
 	__atomic_store_n((uint32_t *)&counter->alloc_count, (uint32_t)count, __ATOMIC_RELEASE);
+	return true;
+}
+
+static inline bool counter_free_fast(struct counter *counter, size_t size, uint32_t epoch)
+{
+	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) + (uint64_t)size;
+	uint64_t count = __atomic_load_n((uint32_t *)&counter->free_count, __ATOMIC_RELAXED) + (uint64_t)1;
+	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
+
+	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0))
+		return false;
+	__atomic_store_n((uint32_t *)&counter->free_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
+	__atomic_store_n((uint32_t *)&counter->free_count, (uint32_t)count, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* Counts a block of size bytes (< 2^63).  Owner only.  epoch is peak_epoch() read before. */
+static inline void counter_alloc(struct counter *counter, size_t size, uint32_t epoch)
+{
+	if (!counter_alloc_fast(counter, size, epoch))
+		counter_alloc_slow(counter, size, epoch);
 }
 
 static inline void counter_free(struct counter *counter, size_t size, uint32_t epoch)
 {
-	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) +
-			 (uint64_t)size;
-	uint64_t count = __atomic_load_n((uint32_t *)&counter->free_count, __ATOMIC_RELAXED) +
-			 (uint64_t)1;
-	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
-
-	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0)) {
+	if (!counter_free_fast(counter, size, epoch))
 		counter_free_slow(counter, size, epoch);
-		return;
-	}
-	__atomic_store_n((uint32_t *)&counter->free_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
-	__atomic_store_n((uint32_t *)&counter->free_count, (uint32_t)count, __ATOMIC_RELEASE);
+}
+
+/* The counter of a call stack if it exists, else NULL.  Owner only. */
+static inline struct counter *counters_find(const struct counters *counters, uint32_t stack_id)
+{
+	struct counter **slot = (struct counter **)&counters->chunks[stack_id / COUNTERS_CHUNK];
+	struct counter *chunk = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+	return __builtin_expect(chunk != NULL, 1) ? &chunk[stack_id % COUNTERS_CHUNK] : NULL;
+}
+
+/* As counter_temporary(), right after counter_free_fast() returned true. */
+static inline void counter_temporary_fast(struct counter *counter)
+{
+	uint32_t count = __atomic_load_n((uint32_t *)&counter->temporary_count, __ATOMIC_RELAXED);
+
+	__atomic_store_n((uint32_t *)&counter->temporary_count, count + 1, __ATOMIC_RELAXED);
 }
 
 /* The block that is being freed is a temporary one.  Cannot overflow before alloc_count does. */

@@ -70,32 +70,18 @@ uintptr_t hook_address(enum hook hook)
 	return addresses[hook];
 }
 
-static inline size_t raised(size_t size)
-{
-	return __builtin_expect(size < real.minimum, 0) ? real.minimum : size;
-}
-
 void *malloc(size_t size)
 {
-	void *block = real.malloc(raised(size));
+	void *block = real.malloc(size);
 
-	if (__builtin_expect(block != NULL, 1))
-		record_alloc(block, size, FRAME, HOOK_MALLOC);
-	return block;
+	return __builtin_expect(block != NULL, 1) ? record_alloc(block, size, FRAME, HOOK_MALLOC) : NULL;
 }
 
 void *calloc(size_t count, size_t size)
 {
-	size_t total;
-	void *block;
+	void *block = real.calloc(count, size);
 
-	if (__builtin_expect(!__builtin_mul_overflow(count, size, &total) && total < real.minimum, 0))
-		block = real.calloc(1, real.minimum);
-	else
-		block = real.calloc(count, size);
-	if (__builtin_expect(block != NULL, 1))
-		record_alloc(block, count * size, FRAME, HOOK_CALLOC);
-	return block;
+	return __builtin_expect(block != NULL, 1) ? record_alloc(block, count * size, FRAME, HOOK_CALLOC) : NULL;
 }
 
 /* The hooks off the hottest path share this; fp is theirs. */
@@ -114,7 +100,7 @@ static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum 
 
 	if (!size)
 		return NULL;
-	block = real.malloc(raised(size));
+	block = real.malloc(size);
 	if (!block)
 		return NULL;
 	memcpy(block, old, old_size < size ? old_size : size);
@@ -133,7 +119,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 	if (__builtin_expect(real_is_boot(old), 0))
 		return leave_boot(old, size, fp, hook);
 	known = old && record_take(old, &taken);
-	block = real.realloc(old, size || !old ? raised(size) : 0);
+	block = real.realloc(old, size);
 	if (known && !block && size)
 		record_put_back(&taken);
 	else if (known)
@@ -161,22 +147,19 @@ void *reallocarray(void *old, size_t count, size_t size)
 
 void free(void *block)
 {
-	if (record_free(block, (uintptr_t)__builtin_return_address(0)))
-		real.free(block);
+	record_free(block, (uintptr_t)__builtin_return_address(0));
 }
 
 void free_sized(void *block, size_t size)
 {
 	(void)size;
-	if (record_free(block, (uintptr_t)__builtin_return_address(0)))
-		real.free(block);
+	record_free(block, (uintptr_t)__builtin_return_address(0));
 }
 
 void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
 	(void)alignment, (void)size;
-	if (record_free(block, (uintptr_t)__builtin_return_address(0)))
-		real.free(block);
+	record_free(block, (uintptr_t)__builtin_return_address(0));
 }
 
 int posix_memalign(void **block, size_t alignment, size_t size)
@@ -185,7 +168,7 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 
 	if (!real_resolve() || !real.posix_memalign)
 		return ENOMEM;
-	result = real.posix_memalign(block, alignment, raised(size));
+	result = real.posix_memalign(block, alignment, size);
 	if (result == 0)
 		recorded(*block, size, FRAME, HOOK_POSIX_MEMALIGN);
 	return result;
@@ -203,7 +186,7 @@ void *aligned_alloc(size_t alignment, size_t size)
 
 	if (!real_resolve() || !real.aligned_alloc)
 		return no_memory();
-	block = real.aligned_alloc(alignment, raised(size));
+	block = real.aligned_alloc(alignment, size);
 	recorded(block, size, FRAME, HOOK_ALIGNED_ALLOC);
 	return block;
 }
@@ -214,7 +197,7 @@ void *memalign(size_t alignment, size_t size)
 
 	if (!real_resolve() || !real.memalign)
 		return no_memory();
-	block = real.memalign(alignment, raised(size));
+	block = real.memalign(alignment, size);
 	recorded(block, size, FRAME, HOOK_MEMALIGN);
 	return block;
 }
@@ -225,7 +208,7 @@ void *valloc(size_t size)
 
 	if (!real_resolve() || !real.valloc)
 		return no_memory();
-	block = real.valloc(raised(size));
+	block = real.valloc(size);
 	recorded(block, size, FRAME, HOOK_VALLOC);
 	return block;
 }
@@ -236,7 +219,7 @@ void *pvalloc(size_t size)
 
 	if (!real_resolve() || !real.pvalloc)
 		return no_memory();
-	block = real.pvalloc(raised(size));
+	block = real.pvalloc(size);
 	recorded(block, size, FRAME, HOOK_PVALLOC);
 	return block;
 }

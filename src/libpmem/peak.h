@@ -46,30 +46,38 @@ void peak_seal(void);
  * waits for the window's next event (peak_live_bytes() counts it all the same). */
 void peak_settle(struct peak_window *window);
 
-/* After the counter of the call stack was changed: size bytes were allocated, or freed.
+/* After the counter of the call stack was changed: size bytes were allocated, or freed.  True: call
+ * peak_settle() next.
  *
  * The balance is stored before the bounds are read: the other side, in peak.c, stores a bound, calls
  * membarrier(2), which is a full barrier in this thread too, and reads the balance. */
-static inline void peak_grow(struct peak_window *window, size_t size)
+static inline bool peak_grow_fast(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) +
-			  (int64_t)size;
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) + (int64_t)size;
 
 	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED),
-			     0))
+	return balance > __atomic_load_n((int64_t *)&window->high, __ATOMIC_RELAXED);
+}
+
+static inline bool peak_shrink_fast(struct peak_window *window, size_t size)
+{
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) - (int64_t)size;
+
+	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED);
+}
+
+static inline void peak_grow(struct peak_window *window, size_t size)
+{
+	if (peak_grow_fast(window, size))
 		peak_settle(window);
 }
 
 static inline void peak_shrink(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) -
-			  (int64_t)size;
-
-	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED), 0))
+	if (peak_shrink_fast(window, size))
 		peak_settle(window);
 }
 

@@ -96,6 +96,65 @@ static bool is_glibc(void *function)
 	return true;
 }
 
+/* --- the two-cell layout: no block of fewer than 9 bytes --- */
+
+enum { RAISED_MIN = 9 };
+
+static struct real next; /* the allocator's own functions; immutable after find_all() */
+
+static size_t raised(size_t size)
+{
+	return size < RAISED_MIN ? RAISED_MIN : size;
+}
+
+static void *raised_malloc(size_t size)
+{
+	return next.malloc(raised(size));
+}
+
+static void *raised_calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (!__builtin_mul_overflow(count, size, &total) && total < RAISED_MIN)
+		return next.calloc(1, RAISED_MIN);
+	return next.calloc(count, size);
+}
+
+/* realloc(p, 0) may free p: it stays what it is. */
+static void *raised_realloc(void *old, size_t size)
+{
+	return next.realloc(old, size || !old ? raised(size) : 0);
+}
+
+static int raised_posix_memalign(void **block, size_t alignment, size_t size)
+{
+	return next.posix_memalign(block, alignment, raised(size));
+}
+
+static void *raised_aligned_alloc(size_t alignment, size_t size)
+{
+	return next.aligned_alloc(alignment, raised(size));
+}
+
+static void *raised_memalign(size_t alignment, size_t size)
+{
+	return next.memalign(alignment, raised(size));
+}
+
+static void raise_requests(void)
+{
+	real.malloc = raised_malloc;
+	real.calloc = raised_calloc;
+	real.realloc = raised_realloc;
+	real.posix_memalign = next.posix_memalign ? raised_posix_memalign : NULL;
+	real.aligned_alloc = next.aligned_alloc ? raised_aligned_alloc : NULL;
+	real.memalign = next.memalign ? raised_memalign : NULL;
+	/* valloc() and pvalloc() give whole pages anyway. */
+}
+
+/* --- finding them --- */
+
 static void find_all(void)
 {
 	struct real found;
@@ -113,8 +172,10 @@ static void find_all(void)
 	found.dlclose = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
 	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
 	found.layout = is_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
-	found.minimum = found.layout == LIVE_SLACK ? 0 : 9;
+	next = found;
 	real = found;
+	if (found.layout == LIVE_TWO_CELL)
+		raise_requests();
 }
 
 bool real_resolve(void)

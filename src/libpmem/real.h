@@ -13,7 +13,9 @@
 
 #include "libpmem/live_table.h"
 
-/* Immutable after real_resolve().  A function that the allocator lacks is NULL, but for those that
+/* In the two-cell layout (live_table.h) requests that are too small for it are raised on the way.
+ *
+ * Immutable after real_resolve().  A function that the allocator lacks is NULL, but for those that
  * every C library has: malloc, calloc, realloc, free. */
 struct real {
 	void *(*malloc)(size_t size);
@@ -28,7 +30,6 @@ struct real {
 	size_t (*malloc_usable_size)(void *block);
 	int (*dlclose)(void *handle);
 	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
-	size_t minimum; /* smaller requests are raised to this: live_table.h */
 	enum live_layout layout;
 };
 

@@ -13,13 +13,33 @@
 static _Atomic uint64_t inherited_freed;
 static _Atomic uint64_t unknown_freed;
 
+/* No memory for the counter: the fixed ids' always exists. */
+static struct counter *counter_of(struct thread *thread, uint32_t stack_id)
+{
+	struct counter *counter = counters_get(&thread->counters, stack_id);
+
+	if (counter)
+		return counter;
+	loss_add(LOSS_SHORT_STACKS, 1);
+	return counters_get(&thread->counters, TREE_STACK_BEYOND_BUDGET);
+}
+
+static void moved(struct thread *thread, size_t size)
+{
+	thread->churn_left -= (int64_t)size;
+	if (thread->churn_left <= 0)
+		snapshot_check(thread);
+}
+
+/* --- allocation ------------------------------------------------------------------------------ */
+
 /* The call stack is not in the cache. */
 static uint32_t capture(struct thread *thread, const struct record_event *event)
 {
 	uint32_t id = unwind_capture(&thread->unwind, event->fp, event->hook);
 
 	if (!(thread->unwind.flags & UNWIND_SIGNAL) && thread->unwind.count && id >= TREE_STACK_FIRST)
-		stack_cache_put(&thread->stacks, &thread->unwind, id, record_counter(thread, id));
+		stack_cache_put(&thread->stacks, &thread->unwind, id, counter_of(thread, id));
 	return id;
 }
 
@@ -53,20 +73,19 @@ static uint64_t sample(struct thread *thread)
 	return sys_monotonic_ns();
 }
 
-static void count(struct thread *thread, uint32_t stack_id, size_t size)
-{
-	counter_alloc(record_counter(thread, stack_id), size, peak_epoch());
-	peak_grow(&thread->peak, size);
-	histogram_size(tree_stack(stack_id), size);
-}
-
 /* The table held a block at this address that was freed past the hooks. */
 static void free_stale(struct thread *thread, const struct live_block *stale)
 {
-	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT,
-				 memory_order_relaxed);
-	counter_free(record_counter(thread, stale->stack_id), stale->size, peak_epoch());
+	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT, memory_order_relaxed);
+	counter_free(counter_of(thread, stale->stack_id), stale->size, peak_epoch());
 	peak_shrink(&thread->peak, stale->size);
+}
+
+static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size)
+{
+	histogram_size(tree_stack(stack_id), size);
+	if (entry)
+		stack_cache_set_sizes(entry);
 }
 
 static void alloc(struct thread *thread, const struct record_event *event)
@@ -85,40 +104,71 @@ static void alloc(struct thread *thread, const struct record_event *event)
 	put = live_table_put(&live, &stale);
 	if (put == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
-	if (put != LIVE_PUT_LOST)
-		count(thread, live.stack_id, event->size);
+	if (put != LIVE_PUT_LOST) {
+		counter_alloc(counter_of(thread, live.stack_id), event->size, peak_epoch());
+		peak_grow(&thread->peak, event->size);
+		count_sizes(live.stack_id, entry, event->size);
+	}
 	thread->last_alloc = live.addr;
-	record_moved(thread, event->size);
+	moved(thread, event->size);
 	thread_leave(thread);
 }
 
-__attribute__((noinline)) void record_alloc_slow(struct thread *thread,
-						 const struct record_event *event)
+__attribute__((noinline)) void *record_alloc_slow(struct thread *thread, const struct record_event *event)
 {
 	if (!thread)
 		thread = thread_enter();
 	if (thread)
 		alloc(thread, event);
+	return event->block;
 }
 
-/* A size outside the range that needs no counting. */
-__attribute__((noinline)) void record_size(struct stack_cache_entry *entry, size_t size)
+__attribute__((noinline)) void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry,
+						   void *block, size_t size)
 {
-	histogram_size(entry->stack, size);
-	stack_cache_set_sizes(entry);
+	counter_alloc(entry->counter, size, peak_epoch());
+	peak_grow(&thread->peak, size);
+	moved(thread, size);
+	thread_leave_fast(thread);
+	return block;
 }
 
-__attribute__((noinline)) void record_churn(struct thread *thread)
+/* What an event leaves to do when it is counted: the peak's window, or a snapshot. */
+static void end(struct thread *thread)
 {
-	snapshot_check(thread);
+	peak_settle(&thread->peak);
+	if (thread->churn_left <= 0)
+		snapshot_check(thread);
+	thread_leave_fast(thread);
 }
 
-__attribute__((noinline)) void record_lifetime(const struct live_block *block)
+__attribute__((noinline)) void *record_alloc_end(struct thread *thread, void *block)
 {
-	histogram_lifetime(tree_stack(block->stack_id), sys_monotonic_ns() - block->birth_ns);
+	end(thread);
+	return block;
 }
 
-/* A block of the parent's, of the boot arena, or born past the hooks. */
+/* --- freeing --------------------------------------------------------------------------------- */
+
+/* *live left the table for good. */
+static void freed(struct thread *thread, const struct live_block *live)
+{
+	struct counter *counter = counter_of(thread, live->stack_id);
+
+	counter_free(counter, live->size, peak_epoch());
+	if (thread->last_alloc == live->addr)
+		counter_temporary(counter);
+	thread->last_alloc = 0;
+	peak_shrink(&thread->peak, live->size);
+	if (live->birth_ns)
+		histogram_lifetime(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns);
+	/* The allocator may unmap it: a fiber's stack, for one. */
+	if (live->size >= RECORD_MAY_UNMAP)
+		atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+	moved(thread, live->size);
+}
+
+/* A block of the parent's, or born past the hooks. */
 static void free_unknown(uintptr_t addr)
 {
 	if (live_table_take_inherited(addr))
@@ -127,35 +177,46 @@ static void free_unknown(uintptr_t addr)
 		atomic_fetch_add_explicit(&unknown_freed, 1, memory_order_relaxed);
 }
 
-__attribute__((noinline)) bool record_free_slow(struct thread *thread, void *block, uintptr_t ra)
+static void take_and_count(struct thread *thread, void *block, uintptr_t ra)
 {
 	struct live_block live;
 
-	if (!block || real_is_boot(block)) {
-		if (thread)
-			thread_leave(thread);
-		return false;
-	}
-	if (!thread)
-		thread = thread_enter();
-	if (!thread)
-		return true;
 	if (live_table_take((uintptr_t)block, &live))
-		record_freed(thread, &live);
-	else
+		freed(thread, &live);
+	else if (block && !real_is_boot(block))
 		free_unknown((uintptr_t)block);
 	if (record_in_loader(ra))
 		modules_suspect();
 	thread_leave(thread);
-	return true;
 }
 
-/* No memory for the counter: the fixed ids' always exists. */
-__attribute__((noinline)) struct counter *record_counter_lost(struct thread *thread)
+__attribute__((noinline)) void record_free_slow(struct thread *thread, void *block, uintptr_t ra)
 {
-	loss_add(LOSS_SHORT_STACKS, 1);
-	return counters_get(&thread->counters, TREE_STACK_BEYOND_BUDGET);
+	if (!thread)
+		thread = thread_enter();
+	if (thread)
+		take_and_count(thread, block, ra);
+	if (block && !real_is_boot(block))
+		real.free(block);
 }
+
+__attribute__((noinline)) void record_free_count(struct thread *thread, void *block, size_t size,
+						 uint32_t stack_id)
+{
+	const struct live_block live = {.addr = (uintptr_t)block, .size = size, .stack_id = stack_id};
+
+	freed(thread, &live);
+	thread_leave_fast(thread);
+	real.free(block);
+}
+
+__attribute__((noinline)) void record_free_end(struct thread *thread, void *block)
+{
+	end(thread);
+	real.free(block);
+}
+
+/* --- reallocation ---------------------------------------------------------------------------- */
 
 bool record_take(void *block, struct live_block *taken)
 {
@@ -177,7 +238,7 @@ void record_taken_freed(const struct live_block *taken)
 
 	if (!thread)
 		return;
-	record_freed(thread, taken);
+	freed(thread, taken);
 	thread_leave(thread);
 }
 

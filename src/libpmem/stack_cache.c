@@ -19,25 +19,24 @@ enum {
 	ARENA_CHECKS = 4096,
 	MISSES_MAX = 12, /* in a row, then */
 	COOLDOWN = 50,	 /* lookups go past the set */
-	SETS_SIZE = (STACK_CACHE_SETS * sizeof(struct stack_cache_set) + 4095) & ~4095,
+	ENTRIES_SIZE = (STACK_CACHE_SETS * STACK_CACHE_WAYS * sizeof(struct stack_cache_entry)),
 };
 
 bool stack_cache_init(struct stack_cache *cache)
 {
 	memset(cache, 0, sizeof(*cache));
-	cache->sets = sys_map(SETS_SIZE);
-	if (!cache->sets)
+	cache->entries = sys_map(ENTRIES_SIZE);
+	if (!cache->entries)
 		loss_add(LOSS_MEMORY, 1);
-	return cache->sets != NULL;
+	return cache->entries != NULL;
 }
 
 void stack_cache_flush(struct stack_cache *cache)
 {
-	unsigned set, way;
+	unsigned i;
 
-	for (set = 0; set < STACK_CACHE_SETS; set++)
-		for (way = 0; way < STACK_CACHE_WAYS; way++)
-			cache->sets[set].ways[way].slot = 0;
+	for (i = 0; i < STACK_CACHE_SETS * STACK_CACHE_WAYS; i++)
+		cache->entries[i].slot = 0;
 }
 
 static uint16_t class_of(uint32_t count)
@@ -95,7 +94,7 @@ static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry
 }
 
 /* Counts the miss.  False: the set rests. */
-static bool set_admits(struct stack_cache_set *set)
+static bool set_admits(struct stack_cache_state *set)
 {
 	if (set->cooldown) {
 		set->cooldown--;
@@ -111,7 +110,7 @@ static bool set_admits(struct stack_cache_set *set)
 /* Blocks of the size class that the call stack has seen first, and no other, need not be told to the histogram. */
 void stack_cache_set_sizes(struct stack_cache_entry *entry)
 {
-	uint32_t sizes = atomic_load_explicit(&entry->stack->sizes, memory_order_relaxed);
+	uint32_t sizes = atomic_load_explicit(&tree_stack(entry->stack_id)->sizes, memory_order_relaxed);
 	uint32_t size_class = sizes & HISTOGRAM_FLAG ? sizes >> 24 & 0x7f : sizes - 1;
 
 	entry->size_min = entry->size_span = 0;
@@ -128,14 +127,15 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	static uintptr_t never;
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
-	struct stack_cache_set *set = stack_cache_set(cache, leaf->slot, key);
+	uint64_t number = stack_cache_set(leaf->slot, key);
+	struct stack_cache_state *set = &cache->states[number];
 	/* The leaf's own return address is the key; it is its frame's last check. */
 	uint32_t i, count = leaf->check_end - 1;
 	struct stack_cache_entry *entry;
 
 	if (!set_admits(set) || count > STACK_CACHE_CHECKS_MAX)
 		return;
-	entry = &set->ways[set->victim++ % STACK_CACHE_WAYS];
+	entry = &cache->entries[number * STACK_CACHE_WAYS + set->victim++ % STACK_CACHE_WAYS];
 	entry->slot = 0;
 	if (!entry_fit(cache, entry, count + 1))
 		return;
@@ -144,7 +144,6 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	entry->checks[count] = (struct unwind_check){(uintptr_t)&never, 1};
 	entry->count = count;
 	entry->stack_id = stack_id;
-	entry->stack = tree_stack(stack_id);
 	entry->counter = counter;
 	stack_cache_set_sizes(entry);
 	entry->mappings = unwind->mappings;

@@ -30,7 +30,6 @@ struct stack_cache_entry {
 	uintptr_t key;		     /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
 	struct unwind_check *checks; /* from the inside out; then one that never holds */
 	struct counter *counter;     /* of this thread and stack_id */
-	struct tree_stack *stack;
 	uint32_t count;
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
@@ -40,18 +39,21 @@ struct stack_cache_entry {
 	size_t size_span;
 };
 
-struct stack_cache_set {
-	struct stack_cache_entry ways[STACK_CACHE_WAYS];
-	uint32_t cooldown; /* lookups still to be passed on */
+_Static_assert(sizeof(struct stack_cache_entry) == 64, "the index of a set is a shift");
+
+/* What a set remembers besides its ways. */
+struct stack_cache_state {
+	uint32_t cooldown; /* misses still to be left alone */
 	uint16_t misses;   /* in a row */
 	uint16_t victim;
 };
 
 struct stack_cache {
-	struct stack_cache_set *sets;			/* [STACK_CACHE_SETS] */
+	struct stack_cache_entry *entries; /* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
 	struct unwind_check *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
 	struct unwind_check *arena;
 	uint32_t arena_left; /* checks */
+	struct stack_cache_state states[STACK_CACHE_SETS];
 };
 
 /* Returns false when memory is exhausted. */
@@ -67,12 +69,10 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 /* Sets the range of sizes from the call stack's first size class. */
 void stack_cache_set_sizes(struct stack_cache_entry *entry);
 
-static inline struct stack_cache_set *stack_cache_set(const struct stack_cache *cache,
-						      uintptr_t slot, uintptr_t key)
+/* The number of the set for the slot of the innermost return address and its key. */
+static inline uint64_t stack_cache_set(uintptr_t slot, uintptr_t key)
 {
-	uint64_t hash = ((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u;
-
-	return &cache->sets[hash >> 60];
+	return (((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u) >> 60;
 }
 
 static inline bool stack_cache_check_fails(const struct unwind_check *check)
@@ -104,12 +104,10 @@ static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cac
 {
 	uintptr_t slot = (uintptr_t)(fp + 1),
 		  key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
-	struct stack_cache_set *set = stack_cache_set(cache, slot, key);
-	struct stack_cache_entry *entry = set->ways;
+	uint64_t set = stack_cache_set(slot, key);
+	struct stack_cache_entry *entry = &cache->entries[set * STACK_CACHE_WAYS];
 	unsigned ways;
 
-	if (__builtin_expect(set->cooldown != 0, 0))
-		return NULL;
 	for (ways = STACK_CACHE_WAYS; ways > 0; ways--, entry++) {
 		if (entry->slot != slot || entry->key != key)
 			continue;
@@ -118,7 +116,7 @@ static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cac
 			    __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
 			continue;
 		if (stack_cache_holds(entry)) {
-			set->misses = 0;
+			cache->states[set].misses = 0;
 			return entry;
 		}
 	}

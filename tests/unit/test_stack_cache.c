@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_stack_cache.c - whole call stacks are found again while every word that proves them holds.
+ *
+ * Call stacks are made by hand: words in memory that stand for return addresses and saved registers.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "libpmem/histogram.h"
+#include "libpmem/loss.h"
+#include "libpmem/stack_cache.h"
+#include "tests/unit/memory_limit.h"
+
+enum {
+	WORDS = 1 << 16,
+	CHECKS_MAX = STACK_CACHE_CHECKS_MAX + 2,
+	IDS = 100000,
+	MISSES_MAX = 12, /* in a row until a set rests, for so many lookups: */
+	COOLDOWN = 50,
+};
+
+_Atomic uint32_t unwind_mappings;
+
+static struct tree_stack stacks[IDS];
+static uintptr_t words[WORDS]; /* the stack */
+static struct stack_cache cache;
+static struct unwind_check checks[CHECKS_MAX];
+static struct unwind_frame leaf;
+static struct unwind unwind = {.frames = &leaf, .checks = checks, .count = 1};
+
+struct tree_stack *tree_stack(uint32_t id)
+{
+	return &stacks[id];
+}
+
+static int begin(void **state)
+{
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < WORDS; i++)
+		words[i] = 0x400000 + i * 16;
+	unwind.flags = unwind.mappings = 0;
+	unwind_mappings = 0;
+	loss_fork_child();
+	return !stack_cache_init(&cache);
+}
+
+static struct counter *counter_of(uint32_t id)
+{
+	return (struct counter *)(uintptr_t)(0x1000 + 8 * (uintptr_t)id);
+}
+
+/* A call stack whose innermost return address is words[at]; the words behind it, count of them, prove it. */
+static void describe(uint32_t at, uint32_t count, uint32_t hook)
+{
+	uint32_t i;
+
+	for (i = 0; i <= count; i++)
+		checks[count - i] = (struct unwind_check){(uintptr_t)&words[at + i], words[at + i]};
+	leaf = (struct unwind_frame){
+		.slot = (uintptr_t)&words[at], .ra = words[at], .check_end = count + 1};
+	unwind.hook = hook;
+}
+
+static void put(uint32_t at, uint32_t count, uint32_t hook, uint32_t id)
+{
+	describe(at, count, hook);
+	stack_cache_put(&cache, &unwind, id, counter_of(id));
+}
+
+/* The id found at words[at]; 0 = none. */
+static uint32_t find(uint32_t at, uint32_t hook)
+{
+	struct stack_cache_entry *entry = stack_cache_find(&cache, &words[at - 1], hook);
+
+	if (!entry)
+		return 0;
+	assert_ptr_equal(entry->counter, counter_of(entry->stack_id));
+	return entry->stack_id;
+}
+
+/* True if call stacks at the two places compete for the same entries.  Forgets all entries. */
+static bool share_a_set(uint32_t a, uint32_t b)
+{
+	unsigned i;
+
+	if (a == b)
+		return true;
+	stack_cache_flush(&cache);
+	put(a, 1, 0, 1);
+	assert_int_equal(find(a, 0), 1); /* also ends the misses in a row */
+	for (i = 0; i < STACK_CACHE_WAYS; i++) {
+		put(b, 1, 0, 2);
+		assert_int_equal(find(b, 0), 2);
+	}
+	return find(a, 0) == 0;
+}
+
+/* The first place from at on whose call stacks go to the same set as those of words[1]. */
+static uint32_t same_set(uint32_t at)
+{
+	while (!share_a_set(1, at))
+		at++;
+	return at;
+}
+
+/* The sets of places first, first + step ...: each gets the number of the first one in its set. */
+static void number_sets(uint32_t *numbers, uint32_t count, uint32_t first, uint32_t step)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < count; i++) {
+		for (j = 0; !share_a_set(first + j * step, first + i * step); j++)
+			;
+		numbers[i] = j;
+	}
+	stack_cache_flush(&cache);
+}
+
+static void every_length(void **state)
+{
+	uint32_t count;
+
+	(void)state;
+	for (count = 0; count <= STACK_CACHE_CHECKS_MAX; count++) {
+		uint32_t at = 1 + count * 8;
+
+		assert_int_equal(find(at, 3), 0);
+		put(at, count, 3, count + 1);
+		assert_int_equal(find(at, 3), count + 1);
+	}
+	put(1, STACK_CACHE_CHECKS_MAX + 1, 3, 1); /* too long */
+	assert_int_equal(find(1, 3), 0);
+}
+
+static void every_check_counts(void **state)
+{
+	static const uint32_t counts[] = {1,  2,  3,   4,   5,	 6,
+					  7,  8,  9,   15,  16,	 17,
+					  31, 64, 127, 128, 500, STACK_CACHE_CHECKS_MAX};
+	uint32_t c, i;
+
+	(void)state;
+	for (c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
+		put(50, counts[c], 1, 100 + c);
+		for (i = 1; i <= counts[c]; i++) {
+			words[50 + i]++;
+			assert_int_equal(find(50, 1), 0);
+			words[50 + i]--;
+			assert_int_equal(find(50, 1), 100 + c);
+		}
+		words[50 + counts[c] + 1]++; /* beyond it */
+		assert_int_equal(find(50, 1), 100 + c);
+		stack_cache_flush(&cache);
+		assert_int_equal(find(50, 1), 0);
+	}
+}
+
+static void the_key_counts(void **state)
+{
+	uintptr_t i;
+
+	(void)state;
+	put(10, 5, 2, 7);
+	for (i = 1; i < 200; i++) { /* some of them in the same set */
+		words[10] += i;
+		assert_int_equal(find(10, 2), 0);
+		words[10] -= i;
+		assert_int_equal(find(10, 2 + (uint32_t)i % 50 + 1), 0);
+	}
+	assert_int_equal(find(10, 2), 7);
+	assert_int_equal(find(10, 3), 0); /* another entry point */
+	assert_int_equal(find(11, 2), 0);
+	words[10] += 16; /* another call */
+	assert_int_equal(find(10, 2), 0);
+	put(10, 5, 2, 8);
+	assert_int_equal(find(10, 2), 8);
+	words[10] -= 16;
+	assert_int_equal(find(10, 2), 7);
+	/* The same call from two callers. */
+	words[12]++;
+	put(10, 5, 2, 9);
+	assert_int_equal(find(10, 2), 9);
+	words[12]--;
+	assert_int_equal(find(10, 2), 7);
+}
+
+/* What lies further out than a mismatch may be gone: a fiber's stack, unmapped. */
+static void nothing_is_read_beyond_a_mismatch(void **state)
+{
+	enum { PAGE = 4096 };
+	uintptr_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+	uint32_t inner, i;
+
+	(void)state;
+	for (inner = 1; inner < 12; inner++) {
+		stack_cache_flush(&cache);
+		describe(100, inner + 3, 0);
+		for (i = 0; i < 3; i++) /* the outermost three */
+			checks[i] = (struct unwind_check){(uintptr_t)&page[i], 0};
+		stack_cache_put(&cache, &unwind, 5, counter_of(5));
+		assert_int_equal(find(100, 0), 5);
+		assert_int_equal(mprotect(page, PAGE, PROT_NONE), 0);
+		words[100 + inner]++;
+		assert_int_equal(find(100, 0), 0);
+		words[100 + inner]--;
+		assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
+		assert_int_equal(find(100, 0), 5);
+	}
+	munmap(page, PAGE);
+}
+
+static void four_ways(void **state)
+{
+	uint32_t at[6], i;
+
+	(void)state;
+	at[0] = 1;
+	for (i = 1; i < 6; i++)
+		at[i] = same_set(at[i - 1] + 1);
+	stack_cache_flush(&cache);
+	for (i = 0; i < 6; i++)
+		put(at[i], 3, 0, 10 + i);
+	assert_int_equal(find(at[0], 0), 0); /* the oldest two had to go */
+	assert_int_equal(find(at[1], 0), 0);
+	for (i = 2; i < 6; i++)
+		assert_int_equal(find(at[i], 0), 10 + i);
+}
+
+/* A set that only misses takes nothing in for a while; a hit keeps it at work. */
+static void cooldown(void **state)
+{
+	uint32_t at[MISSES_MAX + 1], i, other = 2;
+
+	(void)state;
+	at[0] = 1;
+	for (i = 1; i <= MISSES_MAX; i++)
+		at[i] = same_set(at[i - 1] + 1);
+	while (share_a_set(1, other))
+		other++;
+	stack_cache_flush(&cache);
+	for (i = 0; i < 5 * MISSES_MAX; i++) {
+		put(at[i % MISSES_MAX], 3, 0, 10);
+		assert_int_equal(find(at[i % MISSES_MAX], 0), 10);
+	}
+	stack_cache_flush(&cache);
+	for (i = 0; i < MISSES_MAX; i++)
+		put(at[i], 3, 0, 20 + i);
+	put(at[i], 3, 0, 99); /* one too many in a row */
+	for (i = 0; i < COOLDOWN; i++) {
+		assert_int_equal(find(at[MISSES_MAX], 0), 0);
+		put(at[MISSES_MAX], 3, 0, 99);
+	}
+	assert_int_equal(find(at[MISSES_MAX], 0), 0);
+	put(at[MISSES_MAX], 3, 0, 99);
+	assert_int_equal(find(at[MISSES_MAX], 0), 99);
+	assert_int_equal(find(at[MISSES_MAX - 1], 0), 20 + MISSES_MAX - 1);
+	/* The other sets know nothing of it. */
+	for (i = 0; i <= MISSES_MAX; i++)
+		put(at[i], 3, 0, 50);
+	put(other, 3, 0, 30);
+	assert_int_equal(find(other, 0), 30);
+}
+
+static void unclean_entries_end_with_mappings(void **state)
+{
+	(void)state;
+	unwind.mappings = unwind_mappings = 41;
+	unwind.flags = UNWIND_UNCLEAN;
+	put(10, 5, 0, 1);
+	unwind.flags = UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+	put(20, 5, 0, 2);
+	unwind.flags = 0;
+	put(30, 5, 0, 3);
+	assert_int_equal(find(10, 0), 1);
+	assert_int_equal(find(20, 0), 2);
+	assert_int_equal(find(30, 0), 3);
+	unwind_mappings = 42;
+	assert_int_equal(find(10, 0), 0);
+	assert_int_equal(find(20, 0), 0);
+	assert_int_equal(find(30, 0), 3);
+	unwind.flags = UNWIND_UNCLEAN;
+	put(10, 5, 0, 4); /* still proved before the change */
+	assert_int_equal(find(10, 0), 0);
+	unwind.mappings = 42;
+	put(10, 5, 0, 5);
+	assert_int_equal(find(10, 0), 5);
+}
+
+/* --- memory ---------------------------------------------------------------------------------- */
+
+static size_t mapped_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	size_t pages = 0;
+
+	assert_int_equal(fscanf(file, "%zu", &pages), 1);
+	fclose(file);
+	return pages * 4096;
+}
+
+/* Entries that change their size for ever: rooms are used again, and never shared. */
+static void rooms(void **state)
+{
+	enum { ROUNDS = 200000, PLACES = 90, STEP = 700 };
+	static uint32_t sets[PLACES], latest[PLACES]; /* of each set: the place put last, + 1 */
+	uint64_t seed = 42;
+	uint32_t i, j, number, at, count;
+	size_t before = mapped_bytes();
+
+	(void)state;
+	number_sets(sets, PLACES, 1, STEP);
+	for (i = 0; i < ROUNDS; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		number = (seed >> 40) % PLACES;
+		at = 1 + number * STEP;
+		count = (1 + (uint32_t)(seed >> 33) % 1023) >> (seed >> 60) % 10;
+		count += count == 0;
+		put(at, count, 0, 1 + number);
+		latest[sets[number]] = number + 1;
+		assert_int_equal(find(at, 0), 1 + number);
+		words[at + 1]++;
+		assert_int_equal(find(at, 0), 0);
+		words[at + 1]--;
+		for (j = 0; i % 50 == 0 && j < PLACES; j++)
+			assert_int_equal(latest[j] ? find(1 + (latest[j] - 1) * STEP, 0) : 0,
+					 latest[j]);
+	}
+	/* SETS * WAYS rooms of 8, 16 ... 1,024 checks at most. */
+	assert_in_range(mapped_bytes() - before, 0,
+			(size_t)STACK_CACHE_SETS * STACK_CACHE_WAYS * 2048 *
+					sizeof(struct unwind_check) +
+				(1 << 20));
+}
+
+/* All entries alive at the same time, in rooms of all sizes, each with words of its own. */
+static void full_cache(void **state)
+{
+	enum { ENTRIES = STACK_CACHE_SETS * STACK_CACHE_WAYS, PLACES = 200 };
+	static uint32_t sets[PLACES], used[PLACES], at[ENTRIES];
+	uint32_t i, count, filled = 0;
+
+	(void)state;
+	number_sets(sets, PLACES, 1, 1);
+	for (i = 0; i < PLACES && filled < ENTRIES; i++) {
+		if (used[sets[i]]++ >= STACK_CACHE_WAYS)
+			continue;
+		at[filled] = 1 + i;
+		put(1 + i, filled * 16, 0, 1 + filled);
+		filled++;
+	}
+	assert_int_equal(filled, ENTRIES);
+	for (i = 0; i < filled; i++) {
+		assert_int_equal(find(at[i], 0), 1 + i);
+		for (count = 1; count <= i * 16; count += 5) {
+			words[at[i] + count] ^= 1;
+			assert_int_equal(find(at[i], 0), 0);
+			words[at[i] + count] ^= 1;
+		}
+	}
+}
+
+static void exhausted_memory(void **state)
+{
+	struct stack_cache none;
+	struct rlimit before = memory_exhaust();
+	bool made = stack_cache_init(&none);
+	uint32_t i, found;
+	uint64_t lost;
+
+	(void)state;
+	put(10, 5, 0, 1);
+	lost = loss_count(LOSS_MEMORY);
+	memory_restore(before);
+	assert_false(made);
+	assert_int_equal(lost, 2);
+	assert_int_equal(find(10, 0), 0);
+	put(10, 5, 0, 1);
+	assert_int_equal(find(10, 0), 1);
+	before = memory_exhaust();
+	for (i = 0; loss_count(LOSS_MEMORY) == 2; i++) /* uses up what is there */
+		put(300 + i, 1000, 0, 2);
+	for (i = 0; i < STACK_CACHE_WAYS; i++)
+		put(10, 1000, 0, 3);
+	found = find(10, 0);
+	memory_restore(before);
+	assert_int_equal(found, 0); /* it gave up its room for none */
+	put(10, 1000, 0, 4);
+	assert_int_equal(find(10, 0), 4);
+}
+
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+/* The span is the first size class, exactly. */
+static void expect_span(const struct stack_cache_entry *entry, uint32_t size_class)
+{
+	size_t low = size_class ? ((size_t)4 << size_class) + 1 : 0, high = (size_t)8 << size_class;
+
+	if (size_class == HISTOGRAM_CLASSES - 1) { /* is open */
+		assert_int_equal(entry->size_span, 0);
+		return;
+	}
+	assert_int_equal(entry->size_min, low);
+	assert_int_equal(entry->size_min + entry->size_span - 1, high);
+	assert_int_equal(histogram_class(low, HISTOGRAM_SIZE_SHIFT), size_class);
+	assert_int_equal(histogram_class(high, HISTOGRAM_SIZE_SHIFT), size_class);
+	assert_int_equal(histogram_class(high + 1, HISTOGRAM_SIZE_SHIFT), size_class + 1);
+}
+
+static void sizes(void **state)
+{
+	struct stack_cache_entry *entry;
+	uint32_t size_class;
+
+	(void)state;
+	stacks[77].sizes = 3; /* an entry knows it from the start */
+	put(10, 5, 0, 77);
+	entry = stack_cache_find(&cache, &words[9], 0);
+	assert_non_null(entry);
+	expect_span(entry, 2);
+	stacks[77].sizes = 0;
+	stack_cache_set_sizes(entry);
+	assert_int_equal(entry->size_span, 0);
+	for (size_class = 0; size_class < HISTOGRAM_CLASSES; size_class++) {
+		stacks[77].sizes = size_class + 1;
+		stack_cache_set_sizes(entry);
+		expect_span(entry, size_class);
+		stacks[77].sizes = HISTOGRAM_FLAG | size_class << 24 | 0x1234;
+		stack_cache_set_sizes(entry);
+		expect_span(entry, size_class);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(every_length, begin),
+		cmocka_unit_test_setup(every_check_counts, begin),
+		cmocka_unit_test_setup(the_key_counts, begin),
+		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, begin),
+		cmocka_unit_test_setup(four_ways, begin),
+		cmocka_unit_test_setup(cooldown, begin),
+		cmocka_unit_test_setup(unclean_entries_end_with_mappings, begin),
+		cmocka_unit_test_setup(rooms, begin),
+		cmocka_unit_test_setup(full_cache, begin),
+		cmocka_unit_test_setup(exhausted_memory, begin),
+		cmocka_unit_test_setup(sizes, begin),
+	};
+
+	return cmocka_run_group_tests_name("stack_cache", tests, NULL, NULL);
+}
