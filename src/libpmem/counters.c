@@ -271,6 +271,15 @@ bool counters_init(struct counters *counters, uint32_t max_id)
 	return true;
 }
 
+void counters_drop(struct counters *counters)
+{
+	size_t size = (counters->chunks_size * sizeof(*counters->chunks) + PAGE - 1) / PAGE * PAGE;
+
+	if (counters->chunks)
+		sys_unmap(counters->chunks, size);
+	counters->chunks = NULL;
+}
+
 COLD struct counter *counters_get_slow(struct counters *counters, uint32_t stack_id)
 {
 	uint32_t slot = stack_id / COUNTERS_CHUNK;

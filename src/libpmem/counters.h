@@ -74,6 +74,9 @@ struct counter_totals {
  * in place.  Returns false when memory is exhausted. */
 bool counters_init(struct counters *counters, uint32_t max_id);
 
+/* Gives the set's own memory back, before it was ever used. */
+void counters_drop(struct counters *counters);
+
 /* The slow paths of the functions below: the chunk is missing; the epoch differs, or a number would
  * not fit into 32 bits. */
 struct counter *counters_get_slow(struct counters *counters, uint32_t stack_id);

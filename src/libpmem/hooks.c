@@ -116,8 +116,12 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 	bool known;
 	void *block;
 
-	if (__builtin_expect(real_is_boot(old), 0))
-		return leave_boot(old, size, fp, hook);
+	if (__builtin_expect(real_is_boot(old), 0)) {
+		block = leave_boot(old, size, fp, hook);
+		/* Not a tail call: fp's frame is still needed. */
+		__asm__ volatile("" : : : "memory");
+		return block;
+	}
 	known = old && record_take(old, &taken);
 	block = real.realloc(old, size);
 	if (known && !block && size)

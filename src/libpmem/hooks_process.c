@@ -85,18 +85,20 @@ int prctl(int option, ...)
 		arch_syscall6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
 }
 
-static void mappings_changed(void)
+/* After the call: a page that another thread proved before it may be gone. */
+static long changed(long result)
 {
-	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_release);
+	return result;
 }
 
 /* A mapping put over another one is the only kind that takes memory away. */
 void *mmap(void *addr, size_t size, int protection, int flags, int fd, off_t offset)
 {
-	if (flags & MAP_FIXED)
-		mappings_changed();
-	return (void *)result_of(
+	long result = result_of(
 		arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
+
+	return (void *)(flags & MAP_FIXED ? changed(result) : result);
 }
 
 /* off_t has 64 bits on every CPU that we know. */
@@ -107,14 +109,12 @@ void *mmap64(void *addr, size_t size, int protection, int flags, int fd, off_t o
 
 int munmap(void *addr, size_t size)
 {
-	mappings_changed();
-	return (int)result_of(sys_call(SYS_munmap, (long)addr, (long)size, 0, 0));
+	return (int)changed(result_of(sys_call(SYS_munmap, (long)addr, (long)size, 0, 0)));
 }
 
 int mprotect(void *addr, size_t size, int protection)
 {
-	mappings_changed();
-	return (int)result_of(sys_call(SYS_mprotect, (long)addr, (long)size, protection, 0));
+	return (int)changed(result_of(sys_call(SYS_mprotect, (long)addr, (long)size, protection, 0)));
 }
 
 void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...)
@@ -127,11 +127,10 @@ void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...)
 		new_addr = va_arg(args, void *);
 		va_end(args);
 	}
-	mappings_changed();
 	if (!real_resolve() || !real.mremap) {
 		errno = ENOSYS;
 		return MAP_FAILED;
 	}
 	/* Which flags make it read the last argument differs between versions. */
-	return real.mremap(addr, old_size, new_size, flags, new_addr);
+	return (void *)changed((long)real.mremap(addr, old_size, new_size, flags, new_addr));
 }

@@ -124,7 +124,7 @@ static void forget_oldest(void)
 	inherited_count--;
 }
 
-void live_map_fork_child(void)
+bool live_map_fork_child(void)
 {
 	if (live_map.top) {
 		if (inherited_count == LIVE_INHERITED_MAX)
@@ -134,7 +134,7 @@ void live_map_fork_child(void)
 									 memory_order_relaxed);
 		inherited_count++;
 	}
-	begin_map();
+	return begin_map();
 }
 
 uint32_t live_map_inherited_count(void)

@@ -42,8 +42,8 @@ bool live_map_init(uint32_t granule_log2);
  * memory is exhausted. */
 struct live_cell *live_map_make_leaf(uintptr_t addr);
 
-/* The present map becomes the newest inherited one, and an empty one begins. */
-void live_map_fork_child(void);
+/* The present map becomes the newest inherited one, and an empty one begins.  False: no memory for it. */
+bool live_map_fork_child(void);
 
 /* How many maps are inherited; and the cell of addr in one of them, 0 = oldest, NULL if it has none. */
 uint32_t live_map_inherited_count(void);

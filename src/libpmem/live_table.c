@@ -411,9 +411,9 @@ bool live_table_take(uintptr_t addr, struct live_block *block)
 				    : two_cell_take(leaf, addr, block);
 }
 
-void live_table_fork_child(void)
+bool live_table_fork_child(void)
 {
-	live_map_fork_child();
+	return live_map_fork_child();
 }
 
 bool live_table_take_inherited(uintptr_t addr)

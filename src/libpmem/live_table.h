@@ -109,7 +109,7 @@ static inline bool live_table_take_fast(uintptr_t addr, struct live_block *block
 
 /* In a forked child: the table becomes the newest of the inherited tables (at most LIVE_INHERITED_MAX;
  * the oldest is forgotten) and a new empty one begins. */
-void live_table_fork_child(void);
+bool live_table_fork_child(void);
 
 /* Clears addr in the inherited tables.  Returns true if it was there. */
 bool live_table_take_inherited(uintptr_t addr);

@@ -8,10 +8,13 @@
  */
 #include "libpmem/lock.h"
 
+#include <time.h>
+
 #include "arch/arch.h"
 #include "libpmem/sys.h"
 
-enum { SPINS_PER_YIELD = 200 };
+enum { ROUNDS_PER_YIELD = 200,
+	YIELDS_MAX = 50 };
 
 /* Its address names the thread; the content is never used.  initial-exec: no call into the loader's
  * TLS allocator, which calls malloc. */
@@ -35,19 +38,29 @@ bool lock_try(struct lock *lock)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
+void lock_pause(uint32_t *rounds)
+{
+	static const struct timespec nap = {.tv_nsec = 50000};
+
+	arch_pause();
+	if (++*rounds % ROUNDS_PER_YIELD || sys_sandboxed())
+		return;
+	if (*rounds / ROUNDS_PER_YIELD < YIELDS_MAX)
+		sys_call(SYS_sched_yield, 0, 0, 0, 0);
+	else
+		sys_call(SYS_nanosleep, (long)&nap, 0, 0, 0);
+}
+
 bool lock_take(struct lock *lock)
 {
-	uint32_t spins = 0;
+	uint32_t rounds = 0;
 
 	if (lock_mine(lock))
 		return false;
 	while (!lock_try(lock)) {
 		/* Only read while somebody holds it: the cache line stays shared. */
-		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
-			arch_pause();
-			if (++spins % SPINS_PER_YIELD == 0 && !sys_sandboxed())
-				sys_call(SYS_sched_yield, 0, 0, 0, 0);
-		}
+		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0)
+			lock_pause(&rounds);
 	}
 	return true;
 }

@@ -27,6 +27,10 @@ struct lock {
 	enum lock_rank rank;	 /* immutable; for the reader */
 };
 
+/* One round of waiting for another thread: pauses, then yields, then sleeps, since a real-time thread may be
+ * waiting for one that it keeps from running.  *rounds counts, from 0. */
+void lock_pause(uint32_t *rounds);
+
 /* A number that no other living thread of this process has. */
 uintptr_t lock_self(void);
 

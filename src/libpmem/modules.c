@@ -8,8 +8,8 @@
  * their counts (release).  Regions of a module that moved are rebased under the lock before its
  * generation is published; no thread can hold a frame in a module that was not loaded until then.
  *
- * Anonymous code (JIT, or a library mapped by hand) is module 0; its pages are never cached, so that
- * a library mapped there later is noticed.
+ * Anonymous code (JIT, or a library mapped by hand) is module 0.  A library may be mapped there later:
+ * whatever the loader does ends the validity of such pages in the cache.
  */
 #include "libpmem/modules.h"
 
@@ -68,6 +68,7 @@ static _Atomic uint32_t region_count;
 static _Atomic uint64_t cache[CACHE_SIZE];
 static _Atomic uint32_t generation = 1;
 static _Atomic bool suspected;
+static bool any_anonymous;	/* under lock: the cache has pages of anonymous code */
 static size_t text_used;   /* under lock: bytes of STORE_TEXT */
 static char *scratch_path; /* under lock; [PATH_MAX_SIZE] */
 static char program_path[PATH_MAX_SIZE];
@@ -81,7 +82,7 @@ struct found {
 	uintptr_t start;
 	uintptr_t end;
 	const void *link_map; /* NULL when found through maps_find() */
-	const char *path;
+	const char *path; /* by maps_find() only */
 };
 
 static bool find_by_maps(uintptr_t pc, struct found *found)
@@ -107,11 +108,18 @@ static bool find_object(uintptr_t pc, struct found *found)
 	map = object.link_map;
 	*found = (struct found){.start = (uintptr_t)object.map_start,
 				.end = (uintptr_t)object.map_end,
-				.link_map = map,
-				.path = map && map->name ? map->name : ""};
-	if (!*found->path)
-		found->path = program_path;
+				.link_map = map};
 	return true;
+}
+
+/* The name of what was found.  Only for an object that cannot go away meanwhile: one on our call stack. */
+static const char *path_of(const struct found *found)
+{
+	const struct loader_map *map = found->link_map;
+
+	if (!map)
+		return found->path ? found->path : "";
+	return map->name && *map->name ? map->name : program_path;
 }
 
 /* --- table ----------------------------------------------------------------------------------- */
@@ -183,13 +191,14 @@ static uint32_t add_module(const struct found *found)
 {
 	uint32_t id, count = atomic_load_explicit(&module_count, memory_order_relaxed);
 	uint32_t instance = 0;
+	const char *path = path_of(found);
 	struct elf_image image;
 
 	if (!elf_image_open(found->start, found->end, &image))
 		image = (struct elf_image){
 			.start = found->start, .end = found->end, .bias = found->start};
 	for (id = 1; id < count; id++) {
-		if (!same_identity(&modules[id], found->path, &image))
+		if (!same_identity(&modules[id], path, &image))
 			continue;
 		if (!is_loaded(&modules[id])) {
 			place_module(&modules[id], found, &image);
@@ -202,9 +211,10 @@ static uint32_t add_module(const struct found *found)
 		loss_add(LOSS_MODULES, 1);
 		return 0;
 	}
-	modules[count].path = keep_path(found->path);
+	modules[count].path = keep_path(path);
 	modules[count].build_id = image.build_id;
 	modules[count].instance = instance;
+	modules[count].first_vaddr = found->start - image.bias;
 	place_module(&modules[count], found, &image);
 	/* Release: the record; pairs with modules_count(). */
 	atomic_store_explicit(&module_count, count + 1, memory_order_release);
@@ -214,19 +224,25 @@ static uint32_t add_module(const struct found *found)
 static void changed(void)
 {
 	rules_flush();
+	any_anonymous = false;
 	/* Release: everything about the new state; pairs with modules_generation(). */
 	atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+	/* After the generation: a thread that saw the old one comes again. */
+	process_change_mark();
 }
 
 static bool still_there(const struct module *module)
 {
+	uint8_t id[ELF_BUILD_ID_MAX];
 	struct found found;
 
 	if (!find_object(module->start, &found) || found.start != module->start ||
 	    found.end != module->end || found.link_map != module->link_map)
 		return false;
-	return !module->build_id.size || memcmp((const void *)module->build_id_addr,
-						module->build_id.bytes, module->build_id.size) == 0;
+	/* Another thread may be unloading it right now: copied, not read in place. */
+	return !module->build_id.size || sys_sandboxed() ||
+	       (sys_copy(id, (const void *)module->build_id_addr, module->build_id.size) &&
+		memcmp(id, module->build_id.bytes, module->build_id.size) == 0);
 }
 
 static void forget(struct module *module)
@@ -264,7 +280,7 @@ void modules_refresh(void)
 		modules_suspect();
 		return;
 	}
-	if (check_locked())
+	if (check_locked() || any_anonymous)
 		changed();
 	lock_drop(&modules_lock);
 }
@@ -286,7 +302,8 @@ static uint32_t module_at(uintptr_t pc)
 		forget(&modules[id]);
 		changed();
 	}
-	return add_module(&found);
+	/* Found again: still_there() may have overwritten the path. */
+	return find_object(pc, &found) ? add_module(&found) : MODULE_ANONYMOUS;
 }
 
 /* --- regions --------------------------------------------------------------------------------- */
@@ -324,14 +341,14 @@ static uint32_t find_region(uintptr_t pc)
 	uint32_t chunk = (uint32_t)((pc - start) >> MODULES_REGION_BITS);
 
 	region = add_region(id, chunk, start + ((uintptr_t)chunk << MODULES_REGION_BITS));
-	if (id && region)
+	any_anonymous = any_anonymous || !id;
+	if (region)
 		atomic_store_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
 				      cache_key(pc) << REGION_BITS | region, memory_order_relaxed);
 	return region;
 }
 
-/* A page of code can hold the end of one region and the start of the next when a module does not
- * begin on a page; it always does, so page -> region is a function. */
+/* Modules, and so regions, begin on a page: page -> region is a function. */
 static uint32_t region_of(uintptr_t pc)
 {
 	uint64_t entry = atomic_load_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
@@ -372,7 +389,8 @@ void modules_locate(uint32_t pc32, struct modules_location *location)
 	location->module_id = regions[region].module_id;
 	location->address = atomic_load_explicit(&region_bases[region], memory_order_relaxed) +
 			    (pc32 & ((1u << MODULES_REGION_BITS) - 1)) + 1;
-	location->offset = location->address - module->bias;
+	location->offset = ((uint64_t)regions[region].chunk << MODULES_REGION_BITS) +
+			   (pc32 & ((1u << MODULES_REGION_BITS) - 1)) + 1 + module->first_vaddr;
 }
 
 bool modules_cfi(uintptr_t pc, struct cfi_section *section)
@@ -395,6 +413,11 @@ const char *modules_special_name(uint32_t number)
 	};
 
 	return number < sizeof(names) / sizeof(*names) ? names[number] : NULL;
+}
+
+const char *modules_program_path(void)
+{
+	return program_path;
 }
 
 uint32_t modules_count(void)
@@ -451,9 +474,9 @@ bool modules_init(void)
 	return make_tables();
 }
 
-void modules_fork_child(void)
+bool modules_fork_child(void)
 {
 	lock_reset(&modules_lock);
-	make_tables();
 	changed();
+	return make_tables();
 }

@@ -38,6 +38,7 @@ struct module {
 	uintptr_t bias;	 /* under lock: address = file address + bias, where it lies or lay last */
 	uintptr_t start; /* under lock */
 	uintptr_t end;	 /* under lock */
+	uintptr_t first_vaddr; /* start - bias: the lowest address in the file's headers */
 	uint32_t instance; /* 0, or n if the same file was loaded n times before at the same moment */
 	_Atomic uint32_t loaded;   /* 0 after it was unloaded */
 	struct cfi_section cfi;	   /* valid while loaded; hdr 0 = none */
@@ -54,6 +55,7 @@ struct modules_location {
 	uintptr_t address; /* return address, where the module lies or lay last */
 };
 
+/* Finds the loader, makes the tables; once.  False: no memory. */
 bool modules_init(void);
 
 /* The pc32 of a return address (of ra - 1, the call).  Never fails: MODULES_SPECIAL_UNKNOWN at worst. */
@@ -68,11 +70,14 @@ const char *modules_special_name(uint32_t number);
 /* The unwind tables of the module that contains pc.  Returns false if none does. */
 bool modules_cfi(uintptr_t pc, struct cfi_section *section);
 
+/* Path of the program; "" = unknown. */
+const char *modules_program_path(void);
+
 /* Number of module records, and one of them (id < modules_count()). */
 uint32_t modules_count(void);
 const struct module *modules_get(uint32_t id);
 
-/* The loader may have unloaded something: changes process_mark, so that every thread calls
+/* The loader did something, and may have unloaded or loaded something: changes process_mark, so that every thread calls
  * modules_refresh() before its next capture. */
 void modules_suspect(void);
 
@@ -87,6 +92,7 @@ uint32_t modules_generation(void);
 extern uintptr_t modules_loader_start __attribute__((visibility("hidden")));
 extern uintptr_t modules_loader_size __attribute__((visibility("hidden")));
 
-void modules_fork_child(void);
+/* In a forked child: an empty table.  False: no memory. */
+bool modules_fork_child(void);
 
 #endif

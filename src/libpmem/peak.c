@@ -220,9 +220,7 @@ static void wait_for_rising(const struct peak_window *window)
 		}
 	/* Acquire: pairs with the release in rise_alone(). */
 	while (atomic_load_explicit(&window->rising, memory_order_acquire)) {
-		arch_pause();
-		if (++spins % SPINS_PER_YIELD == 0 && !sys_sandboxed())
-			sys_call(SYS_sched_yield, 0, 0, 0, 0);
+		lock_pause(&spins);
 	}
 }
 

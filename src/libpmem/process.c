@@ -87,18 +87,9 @@ static bool matches(const char *pattern, const char *text)
 
 static bool is_chosen(void)
 {
-	char path[384];
-	ssize_t size;
-	const char *name;
+	const char *name = strrchr(modules_program_path(), '/');
 
-	if (!settings.only[0])
-		return true;
-	size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", path, sizeof(path) - 1);
-	if (size <= 0)
-		return true;
-	path[size] = 0;
-	name = strrchr(path, '/');
-	return matches(settings.only, name ? name + 1 : path);
+	return !settings.only[0] || !name || matches(settings.only, name + 1);
 }
 
 /* Before libc's own constructor environ is not set; the kernel's copy is. */
@@ -181,8 +172,8 @@ static bool start_modules(void)
 		settings_read(environ);
 	else
 		read_kernel_environment();
-	if (getauxval(AT_SECURE) || !is_chosen() || !tree_init(settings.max_nodes) ||
-	    !modules_init() || !live_table_init(real.layout) || !make_mark())
+	if (getauxval(AT_SECURE) || !tree_init(settings.max_nodes) || !modules_init() ||
+	    !is_chosen() || !live_table_init(real.layout) || !make_mark())
 		return false;
 	peak_init();
 	thread_init();
@@ -209,14 +200,15 @@ static bool start(void)
 /* The parent's state is forgotten, not changed: its memory is a copy, but the next step's is not. */
 static bool start_child(void)
 {
+	bool ok;
+
 	store_fork_child();
 	loss_fork_child();
-	tree_fork_child();
-	modules_fork_child();
+	ok = tree_fork_child() && modules_fork_child();
 	counters_fork_child();
 	histogram_fork_child();
 	peak_fork_child();
-	live_table_fork_child();
+	ok = live_table_fork_child() && ok;
 	side_table_fork_child();
 	record_fork_child();
 	thread_fork_child();
@@ -224,20 +216,25 @@ static bool start_child(void)
 	names_fork_child();
 	snapshot_fork_child();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
-	atomic_store_explicit(wiped_mark, MARK_FIRST, memory_order_release);
-	return true;
+	if (ok)
+		atomic_store_explicit(wiped_mark, MARK_FIRST, memory_order_release);
+	else
+		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+	return ok;
 }
 
 bool process_begin(void)
 {
+	pid_t known = atomic_load_explicit(&pid, memory_order_relaxed), me = sys_getpid();
 	bool ok = false;
 
 	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_OFF)
 		return false;
 	if (lock_mine(&process_lock))
 		return false;
-	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING &&
-	    atomic_load_explicit(&pid, memory_order_relaxed) != sys_getpid())
+	/* Whoever held the lock at fork() does not exist here.  One thread of the child finds that out. */
+	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING && known != me &&
+	    atomic_compare_exchange_strong_explicit(&pid, &known, me, memory_order_relaxed, memory_order_relaxed))
 		lock_reset(&process_lock);
 	if (!lock_take(&process_lock))
 		return false;
@@ -287,7 +284,7 @@ static void write_verification(void)
 	struct text text = {.bytes = bytes, .room = sizeof(bytes)};
 
 	verify_report(&text);
-	if (text.size)
+	if (text.size && settings.log)
 		log_write(text.bytes, text.size);
 }
 
@@ -295,7 +292,13 @@ void process_end(void)
 {
 	if (!process_records())
 		return;
-	if (!sys_sandboxed() && sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
+	/* In a sandbox we must not ask who we are: a vfork() child's end is taken for one that may not be
+	 * the last. */
+	if (sys_sandboxed()) {
+		snapshot_now();
+		return;
+	}
+	if (sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
 		return;
 	snapshot_final();
 	write_verification();
@@ -320,7 +323,6 @@ __attribute__((constructor)) static void construct(void)
 		return;
 	if (!settings.children)
 		leave_preload();
-	if (settings.log)
-		log_open();
+	snapshot_open_log();
 	verify_init();
 }

@@ -142,14 +142,14 @@ static void *raised_memalign(size_t alignment, size_t size)
 	return next.memalign(alignment, raised(size));
 }
 
-static void raise_requests(void)
+static void raise_requests(struct real *found)
 {
-	real.malloc = raised_malloc;
-	real.calloc = raised_calloc;
-	real.realloc = raised_realloc;
-	real.posix_memalign = next.posix_memalign ? raised_posix_memalign : NULL;
-	real.aligned_alloc = next.aligned_alloc ? raised_aligned_alloc : NULL;
-	real.memalign = next.memalign ? raised_memalign : NULL;
+	found->malloc = raised_malloc;
+	found->calloc = raised_calloc;
+	found->realloc = raised_realloc;
+	found->posix_memalign = next.posix_memalign ? raised_posix_memalign : NULL;
+	found->aligned_alloc = next.aligned_alloc ? raised_aligned_alloc : NULL;
+	found->memalign = next.memalign ? raised_memalign : NULL;
 	/* valloc() and pvalloc() give whole pages anyway. */
 }
 
@@ -173,9 +173,9 @@ static void find_all(void)
 	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
 	found.layout = is_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
 	next = found;
-	real = found;
 	if (found.layout == LIVE_TWO_CELL)
-		raise_requests();
+		raise_requests(&found);
+	real = found;
 }
 
 bool real_resolve(void)

@@ -13,7 +13,8 @@
 static _Atomic uint64_t inherited_freed;
 static _Atomic uint64_t unknown_freed;
 
-/* No memory for the counter: the fixed ids' always exists. */
+/* For a free, which may be the first event of this thread at the call stack.  No memory: the fixed ids' counters
+ * always exist. */
 static struct counter *counter_of(struct thread *thread, uint32_t stack_id)
 {
 	struct counter *counter = counters_get(&thread->counters, stack_id);
@@ -38,8 +39,15 @@ static uint32_t capture(struct thread *thread, const struct record_event *event)
 {
 	uint32_t id = unwind_capture(&thread->unwind, event->fp, event->hook);
 
-	if (!(thread->unwind.flags & UNWIND_SIGNAL) && thread->unwind.count && id >= TREE_STACK_FIRST)
-		stack_cache_put(&thread->stacks, &thread->unwind, id, counter_of(thread, id));
+	struct counter *counter = counters_get(&thread->counters, id);
+
+	/* No memory for the counter: the fixed ids' always exist. */
+	if (!counter) {
+		loss_add(LOSS_SHORT_STACKS, 1);
+		return TREE_STACK_BEYOND_BUDGET;
+	}
+	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) && thread->unwind.count && id >= TREE_STACK_FIRST)
+		stack_cache_put(&thread->stacks, &thread->unwind, id, counter);
 	return id;
 }
 
@@ -73,12 +81,29 @@ static uint64_t sample(struct thread *thread)
 	return sys_monotonic_ns();
 }
 
-/* The table held a block at this address that was freed past the hooks. */
+/* Live bytes of a call stack, over all threads. */
+static uint64_t live_bytes(uint32_t stack_id)
+{
+	struct counter_totals totals = {0};
+	const struct thread *thread;
+
+	for (thread = thread_first(); thread; thread = thread->next)
+		counters_read_frees(&thread->counters, stack_id, &totals);
+	for (thread = thread_first(); thread; thread = thread->next)
+		counters_read_allocs(&thread->counters, stack_id, &totals);
+	return totals.alloc_bytes > totals.free_bytes ? totals.alloc_bytes - totals.free_bytes : 0;
+}
+
+/* The table held a block at this address that was freed past the hooks.  Its size is a guess (the header is the new
+ * block's): never more than the call stack has live. */
 static void free_stale(struct thread *thread, const struct live_block *stale)
 {
+	uint64_t live = live_bytes(stale->stack_id);
+	size_t size = stale->size < live ? stale->size : live;
+
 	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT, memory_order_relaxed);
-	counter_free(counter_of(thread, stale->stack_id), stale->size, peak_epoch());
-	peak_shrink(&thread->peak, stale->size);
+	counter_free(counter_of(thread, stale->stack_id), size, peak_epoch());
+	peak_shrink(&thread->peak, size);
 }
 
 static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size)
@@ -94,8 +119,10 @@ static void alloc(struct thread *thread, const struct record_event *event)
 	struct stack_cache_entry *entry;
 	enum live_put put;
 
-	/* The loader's own events, in the midst of what it does, do not look. */
-	if (thread->mark != process_mark_now() && !record_in_loader(event->fp[1]))
+	/* The loader's own events, in the midst of what it does, only tell. */
+	if (record_in_loader(event->fp[1]))
+		modules_suspect();
+	else if (thread->mark != process_mark_now())
 		refresh(thread);
 	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
 	live.stack_id = entry ? entry->stack_id : capture(thread, event);
@@ -156,15 +183,13 @@ static void freed(struct thread *thread, const struct live_block *live)
 	struct counter *counter = counter_of(thread, live->stack_id);
 
 	counter_free(counter, live->size, peak_epoch());
-	if (thread->last_alloc == live->addr)
+	if (thread->last_alloc == live->addr) {
 		counter_temporary(counter);
-	thread->last_alloc = 0;
+		thread->last_alloc = 0;
+	}
 	peak_shrink(&thread->peak, live->size);
 	if (live->birth_ns)
 		histogram_lifetime(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns);
-	/* The allocator may unmap it: a fiber's stack, for one. */
-	if (live->size >= RECORD_MAY_UNMAP)
-		atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
 	moved(thread, live->size);
 }
 
@@ -177,27 +202,43 @@ static void free_unknown(uintptr_t addr)
 		atomic_fetch_add_explicit(&unknown_freed, 1, memory_order_relaxed);
 }
 
-static void take_and_count(struct thread *thread, void *block, uintptr_t ra)
+/* After a block was freed: the allocator may have unmapped it (a fiber's stack, for one). */
+static void unmapped(size_t size)
+{
+	if (size >= RECORD_MAY_UNMAP)
+		atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+}
+
+static size_t take_and_count(struct thread *thread, void *block, uintptr_t ra)
 {
 	struct live_block live;
+	size_t size = RECORD_MAY_UNMAP; /* of an unknown block */
 
-	if (live_table_take((uintptr_t)block, &live))
+	if (thread->mark != process_mark_now() && !record_in_loader(ra))
+		refresh(thread);
+	if (live_table_take((uintptr_t)block, &live)) {
 		freed(thread, &live);
-	else if (block && !real_is_boot(block))
+		size = live.size;
+	} else if (block && !real_is_boot(block)) {
 		free_unknown((uintptr_t)block);
+	}
 	if (record_in_loader(ra))
 		modules_suspect();
 	thread_leave(thread);
+	return size;
 }
 
 __attribute__((noinline)) void record_free_slow(struct thread *thread, void *block, uintptr_t ra)
 {
+	size_t size = 0;
+
 	if (!thread)
 		thread = thread_enter();
 	if (thread)
-		take_and_count(thread, block, ra);
+		size = take_and_count(thread, block, ra);
 	if (block && !real_is_boot(block))
 		real.free(block);
+	unmapped(size);
 }
 
 __attribute__((noinline)) void record_free_count(struct thread *thread, void *block, size_t size,
@@ -208,6 +249,7 @@ __attribute__((noinline)) void record_free_count(struct thread *thread, void *bl
 	freed(thread, &live);
 	thread_leave_fast(thread);
 	real.free(block);
+	unmapped(size);
 }
 
 __attribute__((noinline)) void record_free_end(struct thread *thread, void *block)
@@ -236,6 +278,7 @@ void record_taken_freed(const struct live_block *taken)
 {
 	struct thread *thread = thread_enter();
 
+	unmapped(taken->size);
 	if (!thread)
 		return;
 	freed(thread, taken);

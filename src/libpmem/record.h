@@ -100,9 +100,10 @@ static inline __attribute__((always_inline)) void record_free(void *block, uintp
 		record_free_count(thread, block, live.size, live.stack_id);
 		return;
 	}
-	if (thread->last_alloc == live.addr)
+	if (thread->last_alloc == live.addr) {
 		counter_temporary_fast(counter);
-	thread->last_alloc = 0;
+		thread->last_alloc = 0;
+	}
 	settle = peak_shrink_fast(&thread->peak, live.size);
 	thread->churn_left -= (int64_t)live.size;
 	if (__builtin_expect(settle, 0) || __builtin_expect(thread->churn_left <= 0, 0)) {

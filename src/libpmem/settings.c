@@ -106,7 +106,7 @@ void settings_read(char *const *environment)
 		{"PMEM_CHURN_THRESH", &settings.churn_thresh, 1, INT64_MAX},
 		{"PMEM_LOG_MAX", &settings.log_max, 0, INT64_MAX},
 		{"PMEM_LOG_SNAPSHOT_MAX", &settings.log_snapshot_max, 0, INT64_MAX},
-		{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, INT64_MAX},
+		{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, UINT32_MAX},
 		{"PMEM_SNAPSHOT_SHARE", &settings.snapshot_share, 0, 1000},
 		{"PMEM_MAX_NODES", &nodes, NODES_MIN, NODES_MAX},
 		{"PMEM_LOG", &log, 0, 1},

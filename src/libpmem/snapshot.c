@@ -30,6 +30,7 @@
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
 #include "libpmem/names.h"
+#include "libpmem/process.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
 #include "libpmem/snapshot_entry.h"
@@ -89,6 +90,12 @@ static struct {
 
 static struct counter_totals sums[COUNTERS_CHUNK]; /* under lock */
 
+/* False in a child that was forked by a signal handler inside a slice, before or after its first event. */
+static bool is_parent(void)
+{
+	return process_records() && !atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
 /* --- text ------------------------------------------------------------------------------------ */
 
 /* Writes the first size bytes of the buffer. */
@@ -96,7 +103,7 @@ static void flush(size_t size)
 {
 	bool whole = size == now.text.size;
 
-	if (size == 0 || atomic_load_explicit(&forked, memory_order_relaxed))
+	if (size == 0 || !is_parent())
 		return;
 	if (!log_write(now.text.bytes, size))
 		now.incomplete = true;
@@ -375,7 +382,7 @@ static void run(uint64_t deadline_ns)
 {
 	uint64_t begin_ns = sys_monotonic_ns(), time = begin_ns;
 
-	while (now.phase != IDLE && !atomic_load_explicit(&forked, memory_order_relaxed)) {
+	while (now.phase != IDLE && is_parent()) {
 		step();
 		time = sys_monotonic_ns();
 		if (time >= deadline_ns)
@@ -537,13 +544,12 @@ static bool take_lock_at_end(void)
 	return true;
 }
 
-void snapshot_final(void)
+/* A snapshot of all that was recorded, whatever is due; what is in progress is ended first. */
+static void write_all(void)
 {
 	static const char missing[] = "# final snapshot missing, see profile\n";
 	bool done = false;
 
-	if (is_off() || atomic_exchange_explicit(&over, true, memory_order_relaxed))
-		return;
 	if (take_lock_at_end()) {
 		run(UINT64_MAX);
 		atomic_fetch_add_explicit(&churn, untold_churn(), memory_order_relaxed);
@@ -554,6 +560,26 @@ void snapshot_final(void)
 	}
 	if (!done)
 		log_note(missing, sizeof(missing) - 1);
+}
+
+void snapshot_now(void)
+{
+	if (!is_off())
+		write_all();
+}
+
+void snapshot_final(void)
+{
+	if (!is_off() && !atomic_exchange_explicit(&over, true, memory_order_relaxed))
+		write_all();
+}
+
+void snapshot_open_log(void)
+{
+	if (is_off() || !lock_try(&lock))
+		return;
+	log_open();
+	lock_drop(&lock);
 }
 
 void snapshot_enter_sandbox(void)

@@ -18,7 +18,7 @@ enum { SNAPSHOT_SLICE_NS = 2000000, SNAPSHOT_FINAL_WAIT_NS = 100000000 };
 void snapshot_init(void);
 
 /* thread->churn_left is used up: adds what was to the process's churn, grants more, and begins or
- * goes on with a snapshot if one is due.  The caller has set thread->busy. */
+ * goes on with a snapshot if one is due.  The caller has entered the thread. */
 void snapshot_check(struct thread *thread);
 
 /* The final snapshot; at most once in a process, and only if any event was recorded.  Waits up to SNAPSHOT_FINAL_WAIT_NS
@@ -27,6 +27,12 @@ void snapshot_final(void);
 
 /* Before the program enters a sandbox: opens the log and reads what names need. */
 void snapshot_enter_sandbox(void);
+
+/* A snapshot like the final one, after which others may follow. */
+void snapshot_now(void);
+
+/* Makes the file of the log, unless somebody is at it. */
+void snapshot_open_log(void);
 
 void snapshot_fork_child(void);
 

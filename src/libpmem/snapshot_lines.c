@@ -6,6 +6,7 @@
 
 #include "libpmem/live_table.h"
 #include "libpmem/loss.h"
+#include "libpmem/record.h"
 #include "libpmem/peak.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
@@ -60,6 +61,12 @@ static void put_losses(struct text *text)
 	}
 }
 
+static void put_if_any(struct text *text, const char *name, uint64_t count)
+{
+	if (count)
+		put_count(text, name, count);
+}
+
 static uint64_t own_bytes(bool final)
 {
 	uint64_t time_ns = sys_monotonic_ns();
@@ -92,6 +99,8 @@ void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 	put_count(text, " rss=", rss_bytes());
 	put_count(text, " own=", own_bytes(facts->final));
 	put_losses(text);
+	put_if_any(text, " inherited_freed=", record_inherited_freed());
+	put_if_any(text, " unknown_freed=", record_unknown_freed());
 	text_char(text, '\n');
 	put_sequence(text, facts->sequence);
 	for (i = 0; i < RULER; i++)

@@ -17,15 +17,20 @@
 enum {
 	ROOM_MIN = 8,
 	ARENA_CHECKS = 4096,
+	/* The CPU takes a load for dependent on an earlier store whose address has the same low 12 bits.  The struct
+	 * thread's hot fields lie at the start of a page, so the first rooms must not. */
+	ARENA_SKIP = 64,
 	MISSES_MAX = 12, /* in a row, then */
 	COOLDOWN = 50,	 /* lookups go past the set */
-	ENTRIES_SIZE = (STACK_CACHE_SETS * STACK_CACHE_WAYS * sizeof(struct stack_cache_entry)),
+	ENTRIES_SIZE = STACK_CACHE_SETS * STACK_CACHE_WAYS * sizeof(struct stack_cache_entry),
+	SCRATCH_SIZE = STACK_CACHE_CHECKS_MAX * sizeof(struct unwind_check),
 };
 
 bool stack_cache_init(struct stack_cache *cache)
 {
 	memset(cache, 0, sizeof(*cache));
-	cache->entries = sys_map(ENTRIES_SIZE);
+	cache->entries = sys_map(ENTRIES_SIZE + SCRATCH_SIZE);
+	cache->scratch = (void *)(cache->entries + STACK_CACHE_SETS * STACK_CACHE_WAYS);
 	if (!cache->entries)
 		loss_add(LOSS_MEMORY, 1);
 	return cache->entries != NULL;
@@ -65,11 +70,13 @@ static struct unwind_check *room_make(struct stack_cache *cache, uint16_t room_c
 	}
 	if (cache->arena_left < size) {
 		cache->arena = sys_map(ARENA_CHECKS * sizeof(*room));
-		cache->arena_left = cache->arena ? ARENA_CHECKS : 0;
 		if (!cache->arena) {
 			loss_add(LOSS_MEMORY, 1);
+			cache->arena_left = 0;
 			return NULL;
 		}
+		cache->arena += ARENA_SKIP;
+		cache->arena_left = ARENA_CHECKS - ARENA_SKIP;
 	}
 	room = cache->arena;
 	cache->arena += size;
@@ -121,27 +128,60 @@ void stack_cache_set_sizes(struct stack_cache_entry *entry)
 	entry->size_span = ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT)) + 1 - entry->size_min;
 }
 
+static uintptr_t page_of(uintptr_t addr)
+{
+	return addr & ~(uintptr_t)4095;
+}
+
+/* Copies the checks of the last call stack, but the leaf's own return address, which is the key, into
+ * room for max, from the inside out, in whole groups.  A group whose first check enters a page holds nothing but
+ * that check.  Returns how many were written; 0: they do not fit. */
+static uint32_t copy_checks(const struct unwind *unwind, struct unwind_check *to, uint32_t max)
+{
+	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
+	uintptr_t page = page_of(leaf->slot);
+	uint32_t i, count = 0;
+
+	for (i = leaf->check_end - 1; i-- > 0;) {
+		const struct unwind_check *check = &unwind->checks[i];
+		bool enters = page_of(check->addr) != page;
+
+		if (count + 2 * STACK_CACHE_GROUP > max)
+			return 0;
+		while (enters && count % STACK_CACHE_GROUP) {
+			to[count] = to[count - 1];
+			count++;
+		}
+		do
+			to[count++] = *check;
+		while (enters && count % STACK_CACHE_GROUP);
+		page = page_of(check->addr);
+	}
+	for (; count % STACK_CACHE_GROUP; count++)
+		to[count] = to[count - 1];
+	return count;
+}
+
 void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
 		     struct counter *counter)
 {
-	static uintptr_t never;
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
 	uint64_t number = stack_cache_set(leaf->slot, key);
 	struct stack_cache_state *set = &cache->states[number];
-	/* The leaf's own return address is the key; it is its frame's last check. */
-	uint32_t i, count = leaf->check_end - 1;
 	struct stack_cache_entry *entry;
+	uint32_t count;
 
-	if (!set_admits(set) || count > STACK_CACHE_CHECKS_MAX)
+	if (!set_admits(set))
+		return;
+	count = copy_checks(unwind, cache->scratch, STACK_CACHE_CHECKS_MAX);
+	if (!count && leaf->check_end > 1)
 		return;
 	entry = &cache->entries[number * STACK_CACHE_WAYS + set->victim++ % STACK_CACHE_WAYS];
 	entry->slot = 0;
-	if (!entry_fit(cache, entry, count + 1))
+	if (!entry_fit(cache, entry, count))
 		return;
-	for (i = 0; i < count; i++)
-		entry->checks[i] = unwind->checks[count - 1 - i];
-	entry->checks[count] = (struct unwind_check){(uintptr_t)&never, 1};
+	memcpy(entry->checks, cache->scratch, count * sizeof(*entry->checks));
 	entry->count = count;
 	entry->stack_id = stack_id;
 	entry->counter = counter;

@@ -19,8 +19,9 @@ enum {
 	STACK_CACHE_SETS = 16,
 	STACK_CACHE_WAYS = 4,
 	STACK_CACHE_CLASSES = 8,       /* rooms of 8, 16, ... 1,024 checks */
-	STACK_CACHE_CHECKS_MAX = 1023, /* deeper call stacks are left to unwind.c */
+	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
 	STACK_CACHE_HOOK_SHIFT = 56,
+	STACK_CACHE_GROUP = 4, /* checks that are made together */
 };
 
 struct counter;
@@ -28,9 +29,9 @@ struct counter;
 struct stack_cache_entry {
 	uintptr_t slot;		     /* 0 = empty */
 	uintptr_t key;		     /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
-	struct unwind_check *checks; /* from the inside out; then one that never holds */
+	struct unwind_check *checks; /* [count], from the inside out */
 	struct counter *counter;     /* of this thread and stack_id */
-	uint32_t count;
+	uint32_t count; /* multiple of STACK_CACHE_GROUP */
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
 	uint16_t room_class;
@@ -51,6 +52,7 @@ struct stack_cache_state {
 struct stack_cache {
 	struct stack_cache_entry *entries; /* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
 	struct unwind_check *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
+	struct unwind_check *scratch; /* [STACK_CACHE_CHECKS_MAX] */
 	struct unwind_check *arena;
 	uint32_t arena_left; /* checks */
 	struct stack_cache_state states[STACK_CACHE_SETS];
@@ -75,27 +77,23 @@ static inline uint64_t stack_cache_set(uintptr_t slot, uintptr_t key)
 	return (((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u) >> 60;
 }
 
-static inline bool stack_cache_check_fails(const struct unwind_check *check)
+/* 0 if the check holds. */
+static inline uintptr_t stack_cache_differs(const struct unwind_check *check)
 {
-	return __builtin_expect(*(const uintptr_t *)check->addr != check->value, 0);
+	return *(const uintptr_t *)check->addr ^ check->value;
 }
 
-/* One check at a time: what lies beyond a mismatch may not be readable.  The last check fails always. */
-static inline __attribute__((always_inline)) bool stack_cache_holds(
-	const struct stack_cache_entry *entry)
+/* Group by group from the inside out: what lies beyond a mismatch may not be readable, but a group reads
+ * only in pages that the groups before it, or the hook's own frame, have proved (stack_cache.c). */
+static inline __attribute__((always_inline)) bool stack_cache_holds(const struct stack_cache_entry *entry)
 {
-	const struct unwind_check *check = entry->checks, *last = check + entry->count;
+	const struct unwind_check *check = entry->checks, *end = check + entry->count;
 
-	for (;; check += 4) {
-		if (stack_cache_check_fails(check))
-			return check == last;
-		if (stack_cache_check_fails(check + 1))
-			return check + 1 == last;
-		if (stack_cache_check_fails(check + 2))
-			return check + 2 == last;
-		if (stack_cache_check_fails(check + 3))
-			return check + 3 == last;
-	}
+	for (; check < end; check += STACK_CACHE_GROUP)
+		if (__builtin_expect((stack_cache_differs(check) | stack_cache_differs(check + 1) |
+				      stack_cache_differs(check + 2) | stack_cache_differs(check + 3)) != 0, 0))
+			return false;
+	return true;
 }
 
 /* The call stack at the hook frame fp, or NULL. */

@@ -57,19 +57,6 @@ static bool read_at(int fd, void *buffer, uint64_t size, uint64_t offset)
 	return true;
 }
 
-/* Copies memory of this process that may be gone: then false, where memcpy() would be SIGSEGV. */
-static bool copy_memory(void *buffer, const void *from, size_t size)
-{
-	struct {
-		const void *start;
-		size_t size;
-	} local = {buffer, size}, remote = {from, size};
-	long count = arch_syscall6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1,
-				   (long)&remote, 1, 0);
-
-	return count >= 0 && (size_t)count == size;
-}
-
 /* --- an empty or a filled table -------------------------------------------------------------- */
 
 static bool allocate(struct symbols *symbols, uint64_t count, uint64_t strings_size)
@@ -226,7 +213,7 @@ static bool same_headers(const struct source *source, const struct module *modul
 		return false;
 	return atomic_load_explicit(&module->loaded, memory_order_relaxed) != 0 &&
 	       source->mtime_ns < log_image_start_ns() && read_at(source->fd, file_head, size, 0) &&
-	       copy_memory(memory_head, (const void *)start, size) &&
+	       sys_copy(memory_head, (const void *)start, size) &&
 	       memcmp(file_head, memory_head, size) == 0;
 }
 
@@ -277,8 +264,8 @@ static bool copy_from_memory(const struct module *module, struct symbols *symbol
 	if (atomic_load_explicit(&module->loaded, memory_order_relaxed) == 0 ||
 	    !allocate(symbols, table.count, table.strings_size))
 		return false;
-	if (copy_memory((void *)symbols->table.symbols, table.symbols, symbols->symbols_size) &&
-	    copy_memory((void *)symbols->table.strings, table.strings, symbols->strings_size))
+	if (sys_copy((void *)symbols->table.symbols, table.symbols, symbols->symbols_size) &&
+	    sys_copy((void *)symbols->table.strings, table.strings, symbols->strings_size))
 		return true;
 	symbols_drop(symbols);
 	return false;

@@ -37,6 +37,17 @@ bool sys_write_all(int fd, const void *buffer, size_t size)
 	return true;
 }
 
+bool sys_copy(void *buffer, const void *from, size_t size)
+{
+	struct {
+		const void *start;
+		size_t size;
+	} local = {buffer, size}, remote = {from, size};
+	long count = arch_syscall6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1, (long)&remote, 1, 0);
+
+	return count >= 0 && (size_t)count == size;
+}
+
 /* The soft limit on descriptors: they are below it. */
 static uint64_t fd_limit(void)
 {

@@ -89,14 +89,6 @@ static inline void *sys_map(size_t size)
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
-/* The first size bytes of fd, read-only and private; NULL on failure. */
-static inline const void *sys_map_file(int fd, size_t size)
-{
-	long p = arch_syscall6(SYS_mmap, 0, (long)size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-	return p < 0 && p > -4096 ? NULL : (const void *)p;
-}
-
 static inline int sys_unmap(const void *p, size_t size)
 {
 	return (int)sys_call(SYS_munmap, (long)p, (long)size, 0, 0);
@@ -113,6 +105,9 @@ static inline bool sys_sandboxed(void)
 
 /* Writes all size bytes, going on after EINTR and short writes.  Returns false on any other error. */
 bool sys_write_all(int fd, const void *buffer, size_t size);
+
+/* Copies size bytes of this process's memory, which may be gone: then false, where memcpy() would be SIGSEGV. */
+bool sys_copy(void *buffer, const void *from, size_t size);
 
 /* Moves fd out of the program's way: to 512 or above where the limits allow it, else as high as
  * possible, close-on-exec.  Closes fd.  Returns the new descriptor, or fd itself if it cannot move. */

@@ -20,6 +20,8 @@
 #include "libpmem/tree.h"
 
 enum {
+	STRUCT_SIZE = (sizeof(struct thread) + 4095) & ~4095,
+	REFUSALS = 1000,
 	LEVEL_MAX = 4,	       /* handlers that interrupt the recorder inside handlers that did */
 	DESTRUCTOR_ROUNDS = 4, /* PTHREAD_DESTRUCTOR_ITERATIONS of every C library in use */
 };
@@ -28,6 +30,9 @@ static struct thread no_thread = {.ready = THREAD_BUSY};
 __thread struct thread *thread_current
 	__attribute__((visibility("hidden"), tls_model("initial-exec"))) = &no_thread;
 static __thread bool ending __attribute__((tls_model("initial-exec")));
+
+/* Events of this thread that go unrecorded before memory is asked for again. */
+static __thread uint32_t refusals __attribute__((tls_model("initial-exec")));
 
 static _Atomic(struct thread *) all;
 static pthread_key_t key;
@@ -59,16 +64,23 @@ static pid_t my_tid(void)
 /* A new struct; a nested one enters its window at each event. */
 static struct thread *make(uint32_t level)
 {
-	struct thread *thread = sys_map((sizeof(*thread) + 4095) & ~(size_t)4095);
+	struct thread *thread = refusals ? NULL : sys_map(STRUCT_SIZE);
 	uint32_t max_id = settings.max_nodes + settings.max_nodes / 10;
 
-	if (!thread ||
-	    !counters_init(&thread->counters, max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
+	if (refusals)
+		refusals--;
+	if (!thread)
+		return NULL;
+	if (!counters_init(&thread->counters, max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
 	    !unwind_init(&thread->unwind) || !stack_cache_init(&thread->stacks)) {
-		loss_add(LOSS_MEMORY, 1);
+		counters_drop(&thread->counters);
+		unwind_drop(&thread->unwind);
+		sys_unmap(thread, STRUCT_SIZE);
+		refusals = REFUSALS;
 		return NULL;
 	}
 	thread->level = level;
+	thread->mark = thread->ready = THREAD_NEW;
 	thread->random = (uintptr_t)thread | 1;
 	atomic_store_explicit(&thread->tid, my_tid(), memory_order_relaxed);
 	if (!level)
@@ -114,7 +126,7 @@ static void at_thread_exit(void *arg)
 {
 	struct thread *thread = arg;
 
-	if (thread != thread_current)
+	if (thread != thread_current || !process_records())
 		return;
 	if (++thread->exit_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(key, thread) == 0)
 		return;
@@ -180,11 +192,19 @@ static struct thread *nested_event(struct thread *thread)
 
 struct thread *thread_enter_slow(void)
 {
-	struct thread *thread;
+	struct thread *thread = thread_current;
 
-	if (!process_records() && !process_begin())
-		return NULL;
-	thread = thread_current;
+	if (!process_records()) {
+		/* In a child that was forked by a handler inside an event: the event must end first, in the
+		 * state that it began in. */
+		if (thread->ready == THREAD_BUSY && thread != &no_thread) {
+			loss_add(LOSS_EVENTS, 1);
+			return NULL;
+		}
+		if (!process_begin())
+			return NULL;
+		thread = thread_current;
+	}
 	if (thread == &no_thread)
 		thread = first_event();
 	else if (thread->ready == THREAD_BUSY)

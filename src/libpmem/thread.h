@@ -40,8 +40,10 @@ struct thread {
 	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
 };
 
-/* In ready: an event of this thread is being recorded.  Even, so never a mark. */
+/* In ready: an event of this thread is being recorded.  In mark: the caches are good for nothing yet.
+ * Even and not 0, so neither is ever process_mark_now(). */
 #define THREAD_BUSY 2u
+#define THREAD_NEW 4u
 
 /* The calling thread's struct; before its first event one that is always busy.  Use thread_enter(). */
 extern __thread struct thread *thread_current

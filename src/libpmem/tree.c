@@ -457,11 +457,11 @@ static void forget_blocks(void)
 		atomic_store_explicit(&stack_blocks[i], NULL, memory_order_relaxed);
 }
 
-void tree_fork_child(void)
+bool tree_fork_child(void)
 {
 	lock_reset(&tree_lock);
 	forget_blocks();
 	atomic_store_explicit(&hash_now, NULL, memory_order_relaxed);
 	hash_used = 0;
-	tree_init(nodes_max);
+	return tree_init(nodes_max);
 }

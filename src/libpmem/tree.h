@@ -39,6 +39,7 @@ enum tree_stack_flag {
 	TREE_STACK_TRUNCATED = 2, /* the walk ended before the outermost frame */
 };
 
+/* Begins a tree of at most max_nodes nodes, and a tenth more for truncated call stacks.  False: no memory. */
 bool tree_init(uint32_t max_nodes);
 
 /* The child of parent with pc32, or 0. */
@@ -82,6 +83,7 @@ uint32_t tree_stack_hook(uint32_t id);
 /* The record of an id below tree_stack_limit(). */
 struct tree_stack *tree_stack(uint32_t id);
 
-void tree_fork_child(void);
+/* In a forked child: an empty tree.  False: no memory. */
+bool tree_fork_child(void);
 
 #endif

@@ -18,6 +18,10 @@
  * the register, the register is compared.  A CFA that is read from memory (realigned frames) is one
  * more check.  needs_fp is known when a frame is stored, because its outer neighbours are.
  *
+ * The end of a call stack is part of it: that a frame is the outermost one must follow from its pc (a rule
+ * that says so).  Where the walk ended because of what it read, or could not read, nothing checks that
+ * again, so such a call stack (UNWIND_OPEN) is never remembered.
+ *
  * What else it takes: rules do not change (threads flush when modules_generation() moved); a walk stops
  * at the first mismatch, so that no address is read that a full walk would not read; signal frames
  * break the order of slots and are never remembered; each thread has its own memory; an event that
@@ -65,12 +69,18 @@ enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
+/* Bytes of the arrays, in whole pages. */
+static size_t arrays_size(uint32_t capacity)
+{
+	size_t one = 2 * sizeof(struct unwind_frame) + 3 * sizeof(struct unwind_check) + 5 * sizeof(uint32_t);
+
+	return (capacity * one + PAGE - 1) & ~(size_t)(PAGE - 1);
+}
+
 static bool alloc_arrays(struct unwind *u, uint32_t capacity)
 {
 	size_t n = capacity;
-	size_t size = 2 * n * sizeof(struct unwind_frame) + 3 * n * sizeof(struct unwind_check) +
-		      5 * n * sizeof(uint32_t);
-	char *p = sys_map((size + PAGE - 1) & ~(size_t)(PAGE - 1));
+	char *p = sys_map(arrays_size(capacity));
 
 	if (!p) {
 		loss_add(LOSS_MEMORY, 1);
@@ -92,9 +102,16 @@ bool unwind_init(struct unwind *u)
 	return alloc_arrays(u, UNWIND_CAPACITY_START);
 }
 
+void unwind_drop(struct unwind *u)
+{
+	if (u->frames)
+		sys_unmap(u->frames, arrays_size(u->capacity));
+}
+
 void unwind_flush(struct unwind *u)
 {
 	u->count = 0;
+	u->proved_start = u->proved_end = u->kept_start = u->kept_end = 0;
 }
 
 /* Four times the room; the walk in progress and the last call stack move. */
@@ -102,7 +119,6 @@ static bool grow(struct unwind *u)
 {
 	struct unwind old = *u;
 	size_t checks = old.count ? old.frames[old.count - 1].check_end : 0;
-	char *end = (char *)(old.nodes + old.capacity);
 
 	if (old.capacity >= UNWIND_CAPACITY_MAX || !alloc_arrays(u, old.capacity * 4))
 		return false;
@@ -110,7 +126,7 @@ static bool grow(struct unwind *u)
 	memcpy(u->fresh, old.fresh, old.fresh_count * sizeof(*old.fresh));
 	memcpy(u->checks, old.checks, checks * sizeof(*old.checks));
 	memcpy(u->check_frames, old.check_frames, checks * sizeof(*old.check_frames));
-	sys_unmap(old.frames, (size_t)(end - (char *)old.frames + PAGE - 1) & ~(size_t)(PAGE - 1));
+	sys_unmap(old.frames, arrays_size(old.capacity));
 	return true;
 }
 
@@ -126,6 +142,8 @@ static void begin_proofs(struct unwind *u, const uintptr_t *fp)
 
 	if (u->mappings != now) {
 		u->mappings = now;
+		if (u->flags & UNWIND_UNCLEAN)
+			u->count = 0;
 		u->proved_start = u->proved_end = u->kept_start = u->kept_end = 0;
 	}
 	if (page >= u->proved_start && end <= u->proved_end)
@@ -213,9 +231,11 @@ static enum step finish(struct unwind *u, struct state *s, struct unwind_frame *
 		return STEP_TRUNCATED;
 	f->fp = s->fp;
 	if (!f->ra) {
-		f->own_flags |= UNWIND_UNCLEAN;
+		f->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN;
 		return STEP_END;
 	}
+	if (f->ra >> ARCH_ADDRESS_BITS)
+		return STEP_TRUNCATED;
 	s->pc = f->ra - 1;
 	s->sp = cfa;
 	return STEP_OK;
@@ -240,7 +260,7 @@ static enum step step_signal(struct unwind *u, struct state *s, struct unwind_fr
 	f->own_flags |= UNWIND_SIGNAL;
 	f->slot = sp + ARCH_SIGNAL_PC_OFFSET;
 	if (!load(u, sp + ARCH_SIGNAL_FP_OFFSET, &s->fp) || !load(u, f->slot, &pc) ||
-	    !load(u, sp + ARCH_SIGNAL_SP_OFFSET, &s->sp) || !pc)
+	    !load(u, sp + ARCH_SIGNAL_SP_OFFSET, &s->sp) || !pc || pc >> ARCH_ADDRESS_BITS)
 		return STEP_TRUNCATED;
 	f->fp = s->fp;
 	f->ra = pc + 1;
@@ -251,14 +271,18 @@ static enum step step_signal(struct unwind *u, struct state *s, struct unwind_fr
 /* Code without CFI: believe the frame pointer if it looks like one. */
 static enum step step_frame_pointer(struct unwind *u, struct state *s, struct unwind_frame *f)
 {
-	uintptr_t outer;
+	uintptr_t outer, ra;
 
 	f->own_flags |= UNWIND_UNCLEAN;
 	/* The loader's entry code, which ran the constructor that we are in: nothing called it. */
 	if (s->pc - modules_loader_start < modules_loader_size)
 		return STEP_END;
 	f->uses_fp = 1;
-	if (s->fp < s->sp || !load(u, s->fp, &outer) || (outer && outer <= s->fp))
+	if (s->fp < s->sp || !load(u, s->fp, &outer) || !load(u, s->fp + sizeof(outer), &ra))
+		return STEP_TRUNCATED;
+	/* A frame pointer is above the inner one, unless the caller is code with CFI, which may use the register
+	 * for anything. */
+	if (outer <= s->fp && rule_kind(rules_at(ra - 1)) == CFI_NONE)
 		return STEP_TRUNCATED;
 	f->save = s->fp;
 	return finish(u, s, f, s->fp + 2 * sizeof(uintptr_t));
@@ -385,7 +409,7 @@ static void store_fresh(struct unwind *u)
 		;
 	if (u->count + u->fresh_count > u->capacity) {
 		u->count = 0;
-		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
 	}
 	for (i = u->fresh_count; i-- > 0;) {
 		f = &u->fresh[i];
@@ -398,7 +422,7 @@ static void store_fresh(struct unwind *u)
 	}
 }
 
-/* Index + 1 of the outermost check in [0, end) that fails first from the inside; 0: all hold. */
+/* Index + 1 of the innermost check in [0, end) that fails; 0: all hold. */
 static uint32_t first_mismatch(const struct unwind *u, uint32_t end)
 {
 	while (end > 0) {
@@ -411,7 +435,8 @@ static uint32_t first_mismatch(const struct unwind *u, uint32_t end)
 	return 0;
 }
 
-/* Frames k - 1 .. m + 1 proved to be the same: they are part of the walk now. */
+/* The remembered frames [m + 1 .. k - 1] proved to be the same as the walk's next ones, and frame m did
+ * not: takes them over, so that the walk goes on from there. */
 static bool take_over(struct unwind *u, uint32_t k, uint32_t m, struct state *s)
 {
 	uint32_t i;
@@ -492,10 +517,10 @@ static enum step walk_step(struct unwind *u, struct state *s)
 			u->fresh_count++;
 			return STEP_OK;
 		}
-		inner->own_flags |= f->own_flags & UNWIND_UNCLEAN;
+		inner->own_flags |= f->own_flags & (UNWIND_UNCLEAN | UNWIND_OPEN);
 	}
 	if (result == STEP_TRUNCATED)
-		inner->own_flags |= UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+		inner->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
 	return result;
 }
 
@@ -511,7 +536,7 @@ static void walk(struct unwind *u, const uintptr_t *fp)
 			joined = join(u, &k, &s);
 	} while (joined == JOIN_NONE && walk_step(u, &s) == STEP_OK);
 	if (joined == JOIN_FAILED)
-		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_TRUNCATED;
+		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
 	if (joined != JOIN_DONE)
 		u->count = 0;
 	store_fresh(u);
@@ -534,11 +559,9 @@ static uint32_t short_id(struct unwind *u)
 
 uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
 {
-	uint32_t node, id, before = u->mappings;
+	uint32_t node, id;
 
 	begin_proofs(u, fp);
-	if (before != u->mappings && (u->flags & UNWIND_UNCLEAN))
-		u->count = 0;
 	u->hook = hook;
 	walk(u, fp);
 	u->flags = u->frames[u->count - 1].flags;
@@ -548,7 +571,7 @@ uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
 	id = node ? tree_stack_id(node, hook) : 0;
 	if (!id)
 		id = short_id(u);
-	if (u->flags & UNWIND_SIGNAL)
+	if (u->flags & UNWIND_FOREVER_NEW)
 		u->count = 0;
 	return id;
 }

@@ -11,7 +11,9 @@
 enum unwind_flag {
 	UNWIND_UNCLEAN = 1, /* a step was not proved by CFI, or the end was not marked as the end */
 	UNWIND_TRUNCATED = 2, /* ended for lack of information */
-	UNWIND_SIGNAL = 4,    /* passes a signal frame: never cached */
+	UNWIND_SIGNAL = 4,    /* passes a signal frame */
+	UNWIND_OPEN = 8,      /* that it ended where it did does not follow from its frames */
+	UNWIND_FOREVER_NEW = UNWIND_SIGNAL | UNWIND_OPEN, /* never remembered */
 };
 
 /* One frame, with what the step to it read. */
@@ -75,7 +77,10 @@ uint32_t unwind_capture(struct unwind *unwind, const uintptr_t *fp, uint32_t hoo
  * addresses, innermost first, and returns how many.  For the verification build. */
 size_t unwind_reference(struct unwind *unwind, const uintptr_t *fp, uintptr_t *ra, size_t max);
 
-/* Forgets the last call stack. */
+/* Gives the memory back. */
+void unwind_drop(struct unwind *unwind);
+
+/* Forgets the last call stack, and which pages were proved readable. */
 void unwind_flush(struct unwind *unwind);
 
 #endif
