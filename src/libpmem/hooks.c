@@ -36,6 +36,18 @@ EXPORT size_t malloc_usable_size(void *block);
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
+/* Our own functions: the plain names may resolve to the program's (a PLT entry, or a malloc of its own). */
+#define OURS(name) extern __typeof__(name) our_##name __attribute__((alias(#name), visibility("hidden")))
+OURS(malloc);
+OURS(calloc);
+OURS(realloc);
+OURS(reallocarray);
+OURS(posix_memalign);
+OURS(aligned_alloc);
+OURS(memalign);
+OURS(valloc);
+OURS(pvalloc);
+
 const char *hook_name(enum hook hook)
 {
 	static const char *const names[HOOK_COUNT] = {
@@ -56,15 +68,15 @@ const char *hook_name(enum hook hook)
 uintptr_t hook_address(enum hook hook)
 {
 	const uintptr_t addresses[HOOK_COUNT] = {
-		[HOOK_MALLOC] = (uintptr_t)malloc,
-		[HOOK_CALLOC] = (uintptr_t)calloc,
-		[HOOK_REALLOC] = (uintptr_t)realloc,
-		[HOOK_REALLOCARRAY] = (uintptr_t)reallocarray,
-		[HOOK_POSIX_MEMALIGN] = (uintptr_t)posix_memalign,
-		[HOOK_ALIGNED_ALLOC] = (uintptr_t)aligned_alloc,
-		[HOOK_MEMALIGN] = (uintptr_t)memalign,
-		[HOOK_VALLOC] = (uintptr_t)valloc,
-		[HOOK_PVALLOC] = (uintptr_t)pvalloc,
+		[HOOK_MALLOC] = (uintptr_t)our_malloc,
+		[HOOK_CALLOC] = (uintptr_t)our_calloc,
+		[HOOK_REALLOC] = (uintptr_t)our_realloc,
+		[HOOK_REALLOCARRAY] = (uintptr_t)our_reallocarray,
+		[HOOK_POSIX_MEMALIGN] = (uintptr_t)our_posix_memalign,
+		[HOOK_ALIGNED_ALLOC] = (uintptr_t)our_aligned_alloc,
+		[HOOK_MEMALIGN] = (uintptr_t)our_memalign,
+		[HOOK_VALLOC] = (uintptr_t)our_valloc,
+		[HOOK_PVALLOC] = (uintptr_t)our_pvalloc,
 	};
 
 	return addresses[hook];

@@ -71,6 +71,7 @@ static _Atomic bool suspected;
 static bool any_anonymous;	/* under lock: the cache has pages of anonymous code */
 static size_t text_used;   /* under lock: bytes of STORE_TEXT */
 static char *scratch_path; /* under lock; [PATH_MAX_SIZE] */
+static char name_copy[PATH_MAX_SIZE]; /* under lock */
 static char program_path[PATH_MAX_SIZE];
 
 uintptr_t modules_loader_start;
@@ -84,6 +85,10 @@ struct found {
 	const void *link_map; /* NULL when found through maps_find() */
 	const char *path; /* by maps_find() only */
 };
+
+/* The program itself, from its own program headers: it never moves, and _dl_find_object() may know no
+ * more than its largest segment. */
+static struct found program;
 
 static bool find_by_maps(uintptr_t pc, struct found *found)
 {
@@ -101,6 +106,10 @@ static bool find_object(uintptr_t pc, struct found *found)
 	struct found_object object;
 	const struct loader_map *map;
 
+	if (pc - program.start < program.end - program.start) {
+		*found = program;
+		return true;
+	}
 	if (!_dl_find_object)
 		return find_by_maps(pc, found);
 	if (_dl_find_object((void *)pc, &object) != 0)
@@ -231,6 +240,18 @@ static void changed(void)
 	process_change_mark();
 }
 
+/* For a module without build-id: the loader's record may be another module's by now.  Copied, as below. */
+static bool same_name(const struct module *module)
+{
+	const struct loader_map *map = module->link_map;
+	size_t size = strlen(module->path) + 1;
+	struct loader_map copy;
+
+	return !map || sys_sandboxed() || module->path == program_path ||
+	       (sys_copy(&copy, map, sizeof(copy)) && size <= PATH_MAX_SIZE &&
+		sys_copy(name_copy, copy.name, size) && memcmp(name_copy, module->path, size) == 0);
+}
+
 static bool still_there(const struct module *module)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -240,7 +261,9 @@ static bool still_there(const struct module *module)
 	    found.end != module->end || found.link_map != module->link_map)
 		return false;
 	/* Another thread may be unloading it right now: copied, not read in place. */
-	return !module->build_id.size || sys_sandboxed() ||
+	if (!module->build_id.size)
+		return same_name(module);
+	return sys_sandboxed() ||
 	       (sys_copy(id, (const void *)module->build_id_addr, module->build_id.size) &&
 		memcmp(id, module->build_id.bytes, module->build_id.size) == 0);
 }
@@ -315,7 +338,8 @@ static uint32_t add_region(uint32_t module_id, uint32_t chunk, uintptr_t base)
 	for (i = 1; i < count; i++)
 		if (regions[i].module_id == module_id && regions[i].chunk == chunk)
 			return i;
-	if (count == MODULES_REGIONS_MAX) {
+	/* Anonymous code must not use up what the modules need. */
+	if (count >= (module_id ? MODULES_REGIONS_MAX : MODULES_REGIONS_MAX / 2)) {
 		loss_add(LOSS_MODULES, 1);
 		return 0;
 	}
@@ -435,6 +459,40 @@ uint32_t modules_generation(void)
 	return atomic_load_explicit(&generation, memory_order_acquire);
 }
 
+/* The extent of the program's PT_LOAD segments (getauxval(3): AT_PHDR, AT_PHNUM). */
+static void find_program(void)
+{
+	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	size_t i, count = getauxval(AT_PHNUM);
+	uintptr_t start = UINTPTR_MAX, end = 0, bias = 0;
+
+	for (i = 0; headers && i < count; i++)
+		if (headers[i].p_type == PT_PHDR)
+			bias = (uintptr_t)headers - headers[i].p_vaddr;
+	for (i = 0; headers && i < count; i++) {
+		if (headers[i].p_type != PT_LOAD)
+			continue;
+		start = headers[i].p_vaddr < start ? headers[i].p_vaddr : start;
+		end = headers[i].p_vaddr + headers[i].p_memsz > end ? headers[i].p_vaddr + headers[i].p_memsz
+								     : end;
+	}
+	if (end > start)
+		program = (struct found){.start = (start + bias) & ~(uintptr_t)4095,
+					 .end = (end + bias + 4095) & ~(uintptr_t)4095,
+					 .path = program_path};
+}
+
+/* The kernel knows the program's path, but not if the loader was run as a command. */
+static void find_program_path(void)
+{
+	struct maps_object object = {.path = program_path};
+	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path, sizeof(program_path) - 1);
+
+	program_path[size > 0 ? size : 0] = 0;
+	if (!getauxval(AT_BASE) && program.end)
+		maps_find(program.start, &object);
+}
+
 /* --- start ----------------------------------------------------------------------------------- */
 
 static void find_loader(void)
@@ -465,11 +523,9 @@ static bool make_tables(void)
 
 bool modules_init(void)
 {
-	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path,
-				      sizeof(program_path) - 1);
-
-	program_path[size > 0 ? size : 0] = 0;
 	scratch_path = sys_map(PATH_MAX_SIZE);
+	find_program();
+	find_program_path();
 	find_loader();
 	return make_tables();
 }

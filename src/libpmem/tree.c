@@ -184,8 +184,8 @@ static uint32_t list_tail(uint32_t parent, unsigned *length)
 	return hash_find(parent | TAIL_FLAG, 0);
 }
 
-/* Makes the finished entry first the last one of parent's list.  Under lock. */
-static bool list_append(uint32_t parent, uint32_t first)
+/* Makes the finished entry first the last one of parent's list.  Under lock, after hash_reserve(). */
+static void list_append(uint32_t parent, uint32_t first)
 {
 	unsigned length;
 	uint32_t tail = list_tail(parent, &length);
@@ -193,8 +193,6 @@ static bool list_append(uint32_t parent, uint32_t first)
 	struct hash *hash;
 
 	if (length >= TREE_LIST_LIMIT) {
-		if (!hash_reserve())
-			return false;
 		hash = atomic_load_explicit(&hash_now, memory_order_relaxed);
 		hash_add(hash, (uint64_t)(parent | flag) << 32 | first);
 		hash_add(hash, (uint64_t)(parent | TAIL_FLAG) << 32 | first);
@@ -203,7 +201,6 @@ static bool list_append(uint32_t parent, uint32_t first)
 	flag = link_of(tail) & LINK_STACK;
 	/* Release: everything written to the new entries; pairs with link_of(). */
 	atomic_store_explicit(&node_at(tail)->link, flag | first, memory_order_release);
-	return true;
 }
 
 static bool nodes_reserve(uint32_t count)
@@ -292,11 +289,12 @@ static bool insert_locked(const struct tree_path *path, uint32_t limit, uint32_t
 	}
 	if (!rest.count)
 		return true;
-	if (!has_room(rest.count, limit))
+	if (!has_room(rest.count, limit) || !hash_reserve())
 		return false;
 	first = chain_write(&rest);
-	if (!first || !list_append(rest.parent, first))
+	if (!first)
 		return false;
+	list_append(rest.parent, first);
 	for (i = 0; i < rest.count; i++)
 		nodes[i] = first + i;
 	return true;
@@ -336,14 +334,15 @@ static uint32_t stack_id_locked(uint32_t node, uint32_t hook, uint32_t limit)
 	uint32_t id = stack_find(node, hook);
 	uint32_t entry = atomic_load_explicit(&node_count, memory_order_relaxed);
 
-	if (id || !has_room(0, limit) || !nodes_reserve(1))
+	if (id || !has_room(0, limit) || !nodes_reserve(1) || !hash_reserve())
 		return id;
 	id = stack_make(node, hook);
 	if (!id)
 		return 0;
 	node_write(entry, id, LINK_PARENT | LINK_STACK | node);
 	atomic_store_explicit(&node_count, entry + 1, memory_order_relaxed);
-	return list_append(node, entry) ? id : 0;
+	list_append(node, entry);
+	return id;
 }
 
 uint32_t tree_stack_id(uint32_t node, uint32_t hook)
@@ -436,8 +435,10 @@ bool tree_init(uint32_t max_nodes)
 	for (i = 0; i < 3; i++) {
 		path.pc32 = &names[i];
 		node = chain_write(&path);
-		if (!node || (i && !list_append(TREE_ROOT, node)))
+		if (!node)
 			return false;
+		if (i)
+			list_append(TREE_ROOT, node);
 		truncated_node = node;
 	}
 	return true;

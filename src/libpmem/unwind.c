@@ -31,7 +31,8 @@
  * Reads.  CFI of sane code leads only to memory of live frames; garbage (JIT code without CFI, the
  * end of a fiber) can lead anywhere.  So a walk reads only in pages that are proved: the page of the
  * hook's own frame, pages proved earlier at the same range, or pages for which rt_sigprocmask(2) with an
- * invalid `how` does not answer EFAULT.  Proofs end when the program unmaps or protects memory. A
+ * invalid `how` does not answer EFAULT.  A frame pointer is believed only if all pages from the stack
+ * pointer up to it are proved: then it is the same stack.  Proofs end when the program unmaps or protects memory. A
  * remembered stack that is UNCLEAN ends with them; one that is clean up to a frame marked as
  * outermost consists of live frames as long as its checks hold, and needs no proof.
  */
@@ -40,7 +41,6 @@
 #include <stdatomic.h>
 
 #include "arch/arch.h"
-#include "libpmem/lock.h"
 #include "libpmem/loss.h"
 #include "libpmem/modules.h"
 #include "libpmem/rules.h"
@@ -50,11 +50,10 @@
 enum {
 	PAGE = 4096,
 	NEAR_PAGES = 64, /* pages between two frames that are proved one by one */
-	MAIN_STACK_MAX = 64 << 20,
+	FP_STEP_MAX = 1 << 20, /* bytes that a frame without CFI may have */
+	SIGNAL_FRAMES_MAX = 32, /* in one walk */
 };
 
-/* Top of the main thread's stack; of the GNU loader. */
-extern void *__libc_stack_end __attribute__((weak));
 
 _Atomic uint32_t unwind_mappings;
 
@@ -63,6 +62,7 @@ struct state {
 	uintptr_t pc; /* inside the call instruction: return address - 1 */
 	uintptr_t sp;
 	uintptr_t fp;
+	unsigned signals; /* signal frames passed */
 };
 
 enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
@@ -157,25 +157,10 @@ static void begin_proofs(struct unwind *u, const uintptr_t *fp)
 	u->proved_end = end;
 }
 
-/* Without probes: pages of the thread's own stack, from this frame to its top.  The top of the main
- * thread's is known to the loader; another thread's stack ends at its thread-local storage. */
-static bool is_own_stack(const struct unwind *u, uintptr_t page)
+/* In a sandbox there are no probes: what was not proved before stays unproved. */
+static bool probe(uintptr_t page)
 {
-	uintptr_t main_end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
-	uintptr_t end = u->proved_start < main_end && main_end - u->proved_start < MAIN_STACK_MAX
-				? main_end
-				: lock_self();
-
-	return page > u->proved_start && page < end && end - u->proved_start < MAIN_STACK_MAX;
-}
-
-static bool probe(const struct unwind *u, uintptr_t page)
-{
-	long result = -EPERM;
-
-	if (!sys_sandboxed())
-		result = sys_call(SYS_rt_sigprocmask, -1, (long)page, 0, 8);
-	return result == -EINVAL || (result != -EFAULT && is_own_stack(u, page));
+	return !sys_sandboxed() && sys_call(SYS_rt_sigprocmask, -1, (long)page, 0, 8) == -EINVAL;
 }
 
 /* Proves the pages from the end of the proved range up to page.  False at the first that is not readable. */
@@ -184,7 +169,7 @@ static bool prove_up_to(struct unwind *u, uintptr_t page)
 	while (u->proved_end <= page) {
 		if (u->proved_end == u->kept_start && u->kept_end > u->kept_start)
 			u->proved_end = u->kept_end;
-		else if (probe(u, u->proved_end))
+		else if (probe(u->proved_end))
 			u->proved_end += PAGE;
 		else
 			return false;
@@ -199,7 +184,7 @@ static __attribute__((noinline)) bool prove(struct unwind *u, uintptr_t page)
 		return true;
 	if (page >= u->kept_start && page < u->kept_end)
 		return true;
-	if (!probe(u, page))
+	if (!probe(page))
 		return false;
 	if (page != u->kept_end)
 		u->kept_start = page;
@@ -257,6 +242,8 @@ static enum step step_signal(struct unwind *u, struct state *s, struct unwind_fr
 {
 	uintptr_t sp = s->sp, pc;
 
+	if (s->signals++ == SIGNAL_FRAMES_MAX)
+		return STEP_TRUNCATED;
 	f->own_flags |= UNWIND_SIGNAL;
 	f->slot = sp + ARCH_SIGNAL_PC_OFFSET;
 	if (!load(u, sp + ARCH_SIGNAL_FP_OFFSET, &s->fp) || !load(u, f->slot, &pc) ||
@@ -278,7 +265,10 @@ static enum step step_frame_pointer(struct unwind *u, struct state *s, struct un
 	if (s->pc - modules_loader_start < modules_loader_size)
 		return STEP_END;
 	f->uses_fp = 1;
-	if (s->fp < s->sp || !load(u, s->fp, &outer) || !load(u, s->fp + sizeof(outer), &ra))
+	/* Only up the very stack that we are on: a page elsewhere may be unmapped while we look at it. */
+	if (s->fp < s->sp || s->fp - s->sp > FP_STEP_MAX || s->sp < u->proved_start ||
+	    s->sp > u->proved_end || !prove_up_to(u, page_of(s->fp + sizeof(ra))) ||
+	    s->fp < u->proved_start || !load(u, s->fp, &outer) || !load(u, s->fp + sizeof(outer), &ra))
 		return STEP_TRUNCATED;
 	/* A frame pointer is above the inner one, unless the caller is code with CFI, which may use the register
 	 * for anything. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_modules.c - code addresses in 32 bits, while libraries come and go.
+ * test_modules.c - code addresses in 32 bits and back, against what the loader says.
  *
- * Built twice: with _dl_find_object() and, renamed so that it is missing, without.  Arguments: the paths of four
- * libraries made from plugin.c, the last two without a build-id.
+ * Built twice: with _dl_find_object() and, renamed so that it is missing, without.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -11,7 +10,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,86 +18,14 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "core/cfi.h"
-#include "libpmem/loss.h"
-#include "libpmem/modules.h"
-#include "libpmem/process.h"
 #include "libpmem/rules.h"
-#include "libpmem/store.h"
-
-enum { PLUGINS = 4, REGION = 1 << MODULES_REGION_BITS, PLUGIN_SIZE = 3 << 20 };
-
-static char *plugins[PLUGINS];
-static uint32_t marks;
-
-void process_change_mark(void)
-{
-	marks++;
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	store_fork_child();
-	modules_fork_child();
-	loss_fork_child();
-	return 0;
-}
-
-static int begin_all(void **state)
-{
-	(void)state;
-	return !modules_init();
-}
-
-static bool same_file(const char *a, const char *b)
-{
-	struct stat one, other;
-
-	return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
-}
-
-static struct modules_location locate(uint32_t pc32)
-{
-	struct modules_location location;
-
-	memset(&location, 0x55, sizeof(location));
-	modules_locate(pc32, &location);
-	return location;
-}
-
-/* Encodes ra, which lies in the file at path, and back. */
-static uint32_t expect_code(uintptr_t ra, const char *path, uintptr_t bias)
-{
-	uint32_t pc32 = modules_encode(ra);
-	struct modules_location location = locate(pc32);
-
-	assert_int_equal(modules_encode(ra), pc32); /* now from the cache */
-	assert_int_equal(location.address, ra);
-	assert_int_equal(location.offset, ra - bias);
-	assert_true(location.module_id > 0 && location.module_id < modules_count());
-	assert_ptr_equal(location.module, modules_get(location.module_id));
-	assert_true(same_file(location.module->path, path));
-	assert_true(location.module->loaded);
-	assert_true(location.module->start < ra && ra - 1 < location.module->end);
-	return pc32;
-}
+#include "tests/unit/modules_fixture.h"
 
 /* --- what is loaded -------------------------------------------------------------------------- */
-
-static uint64_t seed = 1;
-
-static uint64_t next_random(void)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return seed >> 24;
-}
 
 static int expect_module(struct dl_phdr_info *info, size_t size, void *count)
 {
@@ -140,8 +66,7 @@ static void round_trip_of_all_modules(void **state)
 	assert_int_equal(modules_count(), count + 1);
 	assert_int_equal(loss_count(LOSS_MODULES), 0);
 	dlclose(plugin);
-	modules_suspect();
-	modules_refresh();
+	suspect();
 }
 
 static void vdso(void **state)
@@ -211,16 +136,6 @@ static void special_names(void **state)
 
 /* --- anonymous code -------------------------------------------------------------------------- */
 
-static void expect_anonymous(uintptr_t ra)
-{
-	struct modules_location location = locate(modules_encode(ra));
-
-	assert_int_equal(location.module_id, 0);
-	assert_string_equal(location.module->path, "");
-	assert_int_equal(location.address, ra);
-	assert_int_equal(location.offset, ra);
-}
-
 static void anonymous_code(void **state)
 {
 	uintptr_t code = (uintptr_t)mmap(NULL, 3 * REGION, PROT_READ | PROT_EXEC,
@@ -242,331 +157,6 @@ static void anonymous_code(void **state)
 	assert_true(loss_count(LOSS_MODULES) > 2);
 	for (i = 0; i < MODULES_REGIONS_MAX - 10; i += 7)
 		expect_anonymous(0x100000000000 + (uintptr_t)i * REGION + 456);
-}
-
-/* --- libraries that come and go -------------------------------------------------------------- */
-
-struct plugin {
-	void *handle;
-	uintptr_t bias;
-	uintptr_t start;
-	uintptr_t call;	  /* a return address in plugin_call() */
-	uint32_t pc32[4]; /* of addresses in all its regions; the last one is of call */
-};
-
-static int zero(void)
-{
-	return 0;
-}
-
-static void open_file(struct plugin *plugin, const char *path, int number)
-{
-	int (*call)(int (*)(void));
-	struct link_map *map;
-	Dl_info info;
-
-	plugin->handle = dlopen(path, RTLD_NOW);
-	assert_non_null(plugin->handle);
-	assert_int_equal(dlinfo(plugin->handle, RTLD_DI_LINKMAP, &map), 0);
-	plugin->bias = map->l_addr;
-	*(void **)&call = dlsym(plugin->handle, "plugin_call");
-	assert_int_equal(call(zero), number + 1);
-	plugin->call = (uintptr_t)call + 5;
-	assert_int_not_equal(dladdr((void *)plugin->call, &info), 0);
-	plugin->start = (uintptr_t)info.dli_fbase;
-}
-
-static void open_plugin(struct plugin *plugin, int number)
-{
-	open_file(plugin, plugins[number], number);
-}
-
-static uintptr_t address_in(const struct plugin *plugin, int region)
-{
-	return region == 3 ? plugin->call : plugin->start + (uintptr_t)region * REGION + 0x12345;
-}
-
-static void encode_plugin(struct plugin *plugin, int number)
-{
-	int i;
-
-	for (i = 0; i < 4; i++)
-		plugin->pc32[i] = expect_code(address_in(plugin, i), plugins[number], plugin->bias);
-}
-
-static void close_plugin(struct plugin *plugin)
-{
-	uint32_t before = marks;
-
-	assert_int_equal(dlclose(plugin->handle), 0);
-	modules_suspect();
-	assert_int_equal(marks, before + 1);
-	modules_refresh();
-}
-
-/* Where the library lay last can still be told. */
-static void expect_unloaded(const struct plugin *plugin, int number)
-{
-	struct cfi_section section;
-	int i;
-
-	for (i = 0; i < 4; i++) {
-		struct modules_location location = locate(plugin->pc32[i]);
-
-		assert_true(same_file(location.module->path, plugins[number]));
-		assert_false(location.module->loaded);
-		assert_int_equal(location.offset, address_in(plugin, i) - plugin->bias);
-		assert_int_equal(location.address, address_in(plugin, i));
-	}
-	assert_false(modules_cfi(plugin->call, &section));
-	assert_int_equal(rules_at(plugin->call - 1), CFI_NONE);
-}
-
-static void expect_same_ids(const struct plugin *a, const struct plugin *b)
-{
-	assert_memory_equal(a->pc32, b->pc32, sizeof(a->pc32));
-}
-
-static void *block_addresses(const struct plugin *plugin)
-{
-	void *blocked = mmap((void *)plugin->start, PLUGIN_SIZE, PROT_NONE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	assert_ptr_equal(blocked, plugin->start);
-	return blocked;
-}
-
-static void reopened_elsewhere(void **state)
-{
-	struct plugin first, second;
-	uint32_t generation, count, other = modules_encode((uintptr_t)qsort);
-	void *blocked;
-	int number;
-
-	(void)state;
-	for (number = 0; number < PLUGINS; number++) {
-		open_plugin(&first, number);
-		encode_plugin(&first, number);
-		generation = modules_generation();
-		count = modules_count();
-		close_plugin(&first);
-		assert_int_not_equal(modules_generation(), generation);
-		expect_unloaded(&first, number);
-		blocked = block_addresses(&first);
-		open_plugin(&second, number);
-		assert_int_not_equal(second.start, first.start);
-		encode_plugin(&second, number);
-		expect_same_ids(&first, &second);
-		assert_int_equal(modules_count(), count);
-		assert_int_equal(modules_get(count - 1)->instance, 0);
-		close_plugin(&second);
-		expect_unloaded(&second, number);
-		munmap(blocked, PLUGIN_SIZE);
-		assert_int_equal(locate(other).address, (uintptr_t)qsort);
-	}
-}
-
-/* Two libraries in turn, of the same layout, mostly at the same address. */
-static void in_turn(int a, int b, int rounds)
-{
-	struct plugin first = {0}, now[2] = {{0}, {0}};
-	int i, same_place = 0, number;
-
-	for (i = 0; i < rounds; i++) {
-		number = i % 2 ? b : a;
-		open_plugin(&now[i % 2], number);
-		encode_plugin(&now[i % 2], number);
-		same_place += i && now[0].start == now[1].start;
-		if (i == 0)
-			first = now[0];
-		if (i % 2 == 0)
-			expect_same_ids(&first, &now[0]);
-		else
-			assert_memory_not_equal(&first.pc32[3], &now[1].pc32[3], 4);
-		close_plugin(&now[i % 2]);
-		expect_unloaded(&now[i % 2], number);
-	}
-	if (same_place < rounds / 2)
-		skip(); /* this kernel does not reuse addresses: nothing was tested */
-}
-
-static void two_libraries_in_turn(void **state)
-{
-	(void)state;
-	in_turn(0, 1, 10);
-}
-
-static void two_libraries_in_turn_without_build_id(void **state)
-{
-	(void)state;
-	in_turn(2, 3, 10);
-}
-
-static void replaced_while_nobody_looked(void **state)
-{
-	struct plugin first, second;
-
-	(void)state;
-	open_plugin(&first, 0);
-	encode_plugin(&first, 0);
-	dlclose(first.handle);
-	open_plugin(&second, 1);
-	modules_suspect();
-	modules_refresh();
-	encode_plugin(&second, 1);
-	assert_memory_not_equal(&first.pc32[3], &second.pc32[3], 4);
-	assert_true(same_file(locate(first.pc32[3]).module->path, plugins[0]));
-	close_plugin(&second);
-	if (first.start != second.start)
-		skip();
-}
-
-/* Nobody suspected anything either: the first address that is looked at tells. */
-static void replaced_unnoticed(void **state)
-{
-	struct plugin first, second;
-	uint32_t generation;
-
-	(void)state;
-	open_plugin(&first, 0);
-	modules_encode(first.call);
-	generation = modules_generation();
-	dlclose(first.handle);
-	open_plugin(&second, 1);
-	expect_code(second.start + 2 * REGION + 5, plugins[1], second.bias);
-	assert_int_not_equal(modules_generation(), generation);
-	encode_plugin(&second, 1);
-	close_plugin(&second);
-	if (first.start != second.start)
-		skip();
-}
-
-static void copy_file(const char *from, const char *to)
-{
-	static char bytes[1 << 16];
-	FILE *in = fopen(from, "r"), *out = fopen(to, "w");
-	size_t size;
-
-	assert_true(in && out);
-	while ((size = fread(bytes, 1, sizeof(bytes), in)) > 0)
-		fwrite(bytes, 1, size, out);
-	fclose(in);
-	assert_int_equal(fclose(out), 0);
-}
-
-/* A new build of a library under the old name is another module. */
-static void rebuilt_file(void **state)
-{
-	char path[] = "./modules.XXXXXX";
-	struct plugin plugin;
-	uint32_t pc32[2];
-	int i, fd = mkstemp(path);
-
-	(void)state;
-	close(fd);
-	for (i = 0; i < 2; i++) {
-		unlink(path);
-		copy_file(plugins[i], path);
-		open_file(&plugin, path, i);
-		pc32[i] = expect_code(plugin.call, path, plugin.bias);
-		close_plugin(&plugin);
-	}
-	assert_int_not_equal(pc32[0], pc32[1]);
-	assert_string_equal(locate(pc32[0]).module->path, locate(pc32[1]).module->path);
-	assert_int_equal(locate(pc32[1]).module->instance, 0);
-	unlink(path);
-}
-
-/* Code that was anonymous gives way to a library: no cache may remember. */
-static void library_where_anonymous_code_was(void **state)
-{
-	struct plugin plugin;
-	void *code;
-	int i;
-
-	(void)state;
-	open_plugin(&plugin, 0);
-	close_plugin(&plugin);
-	code = block_addresses(&plugin);
-	for (i = 0; i < 3; i++)
-		expect_anonymous(address_in(&plugin, i));
-	munmap(code, PLUGIN_SIZE);
-	open_plugin(&plugin, 0);
-	encode_plugin(&plugin, 0);
-	close_plugin(&plugin);
-	if ((void *)plugin.start != code)
-		skip();
-}
-
-static void nothing_changed(void **state)
-{
-	struct plugin plugin;
-	uint32_t generation;
-
-	(void)state;
-	open_plugin(&plugin, 0);
-	encode_plugin(&plugin, 0);
-	generation = modules_generation();
-	modules_refresh();
-	modules_suspect();
-	modules_refresh();
-	modules_refresh();
-	assert_int_equal(modules_generation(), generation);
-	/* Unloaded, but nobody suspects it. */
-	dlclose(plugin.handle);
-	modules_refresh();
-	assert_int_equal(modules_generation(), generation);
-	modules_suspect();
-	modules_refresh();
-	assert_int_not_equal(modules_generation(), generation);
-}
-
-/* One file in two namespaces at the same moment: two modules. */
-static void loaded_twice(void **state)
-{
-	struct plugin first;
-	void *handle;
-	struct link_map *map;
-	uint32_t pc32;
-
-	(void)state;
-	open_plugin(&first, 0);
-	encode_plugin(&first, 0);
-	handle = dlmopen(LM_ID_NEWLM, plugins[0], RTLD_NOW);
-	assert_non_null(handle);
-	assert_int_equal(dlinfo(handle, RTLD_DI_LINKMAP, &map), 0);
-	assert_int_not_equal(map->l_addr, first.bias);
-	pc32 = expect_code(map->l_addr + 0x12345, plugins[0], map->l_addr);
-	assert_int_not_equal(pc32, first.pc32[0]);
-	assert_int_equal(locate(pc32).module->instance, 1);
-	assert_int_equal(locate(first.pc32[0]).module->instance, 0);
-	encode_plugin(&first, 0);
-	dlclose(handle);
-	modules_suspect();
-	modules_refresh();
-	assert_int_equal(locate(pc32).module->loaded, 0);
-	encode_plugin(&first, 0);
-	close_plugin(&first);
-}
-
-static void forked_child_begins_anew(void **state)
-{
-	struct plugin plugin;
-	uint32_t generation;
-
-	(void)state;
-	open_plugin(&plugin, 1);
-	modules_encode((uintptr_t)qsort);
-	encode_plugin(&plugin, 1);
-	generation = modules_generation();
-	assert_int_equal(modules_count(), 3);
-	store_fork_child();
-	modules_fork_child();
-	assert_int_equal(modules_count(), 1);
-	assert_int_not_equal(modules_generation(), generation);
-	encode_plugin(&plugin, 1);
-	assert_int_equal(modules_count(), 2);
-	close_plugin(&plugin);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */
@@ -626,16 +216,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(unwind_tables, begin),
 		cmocka_unit_test_setup(special_names, begin),
 		cmocka_unit_test_setup(anonymous_code, begin),
-		cmocka_unit_test_setup(reopened_elsewhere, begin),
-		cmocka_unit_test_setup(two_libraries_in_turn, begin),
-		cmocka_unit_test_setup(two_libraries_in_turn_without_build_id, begin),
-		cmocka_unit_test_setup(replaced_while_nobody_looked, begin),
-		cmocka_unit_test_setup(replaced_unnoticed, begin),
-		cmocka_unit_test_setup(rebuilt_file, begin),
-		cmocka_unit_test_setup(library_where_anonymous_code_was, begin),
-		cmocka_unit_test_setup(nothing_changed, begin),
-		cmocka_unit_test_setup(loaded_twice, begin),
-		cmocka_unit_test_setup(forked_child_begins_anew, begin),
 		cmocka_unit_test_setup(threads_agree, begin),
 	};
 
