@@ -6,6 +6,7 @@
  *   ARCH_DWARF_FP, _SP, _RA    DWARF register numbers of frame pointer, stack pointer, return address
  *   ARCH_DWARF_REGISTERS       one more than the largest number that call frame information may name
  *   ARCH_ADDRESS_BITS          user addresses are below 1 << ARCH_ADDRESS_BITS
+ *   ARCH_VDSO_CLOCK_GETTIME    name of clock_gettime() in the vDSO
  *   arch_pause()               tells the CPU that this is a spin loop
  *   arch_syscall6()            a raw system call: -errno on failure, errno itself untouched
  *   arch_signal_context()      registers of the interrupted code, from a signal frame

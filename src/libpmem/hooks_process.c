@@ -2,7 +2,8 @@
 /*
  * hooks_process.c - the other calls that the recorder must see: ends, unloading, sandboxes, unmapping.
  *
- * The memory calls are made here as the C library makes them: a system call and errno.
+ * Each passes on to the next definition in the search order, which may be another preloaded library's.  Only
+ * while that is being looked up the calls are made here, as the C library makes them: a system call and errno.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
 
@@ -39,6 +41,8 @@ EXPORT void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...
 _Noreturn void _exit(int status)
 {
 	process_end();
+	if (real_resolve() && real.exit)
+		real.exit(status);
 	for (;;)
 		sys_call(SYS_exit_group, status, 0, 0, 0);
 }
@@ -71,7 +75,9 @@ static long result_of(long result)
 int prctl(int option, ...)
 {
 	unsigned long a, b, c, d;
+	bool entered = false;
 	va_list args;
+	int result;
 
 	va_start(args, option);
 	a = va_arg(args, unsigned long);
@@ -79,10 +85,18 @@ int prctl(int option, ...)
 	c = va_arg(args, unsigned long);
 	d = va_arg(args, unsigned long);
 	va_end(args);
-	if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
-		process_enter_sandbox();
-	return (int)result_of(
-		arch_syscall6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
+	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
+		process_end_before_strict();
+	else if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
+		entered = process_enter_sandbox();
+	if (real_resolve() && real.prctl)
+		result = real.prctl(option, a, b, c, d);
+	else
+		result = (int)result_of(
+			arch_syscall6(SYS_prctl, option, (long)a, (long)b, (long)c, (long)d, 0));
+	if (entered && result < 0)
+		process_leave_sandbox();
+	return result;
 }
 
 /* After the call: a page that another thread proved before it may be gone. */
@@ -95,9 +109,12 @@ static long changed(long result)
 /* A mapping put over another one is the only kind that takes memory away. */
 void *mmap(void *addr, size_t size, int protection, int flags, int fd, off_t offset)
 {
-	long result = result_of(
-		arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
+	long result;
 
+	if (real_resolve() && real.mmap)
+		result = (long)real.mmap(addr, size, protection, flags, fd, offset);
+	else
+		result = result_of(arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
 	return (void *)(flags & MAP_FIXED ? changed(result) : result);
 }
 
@@ -109,11 +126,15 @@ void *mmap64(void *addr, size_t size, int protection, int flags, int fd, off_t o
 
 int munmap(void *addr, size_t size)
 {
+	if (real_resolve() && real.munmap)
+		return (int)changed(real.munmap(addr, size));
 	return (int)changed(result_of(sys_call(SYS_munmap, (long)addr, (long)size, 0, 0)));
 }
 
 int mprotect(void *addr, size_t size, int protection)
 {
+	if (real_resolve() && real.mprotect)
+		return (int)changed(real.mprotect(addr, size, protection));
 	return (int)changed(result_of(sys_call(SYS_mprotect, (long)addr, (long)size, protection, 0)));
 }
 

@@ -49,6 +49,7 @@ enum {
 	CACHE_SIZE = 1024,
 	PAGE_SHIFT = 12,
 	REGION_BITS = 12,
+	REGION_TABLE_SIZE = 2 * MODULES_REGIONS_MAX,
 	GENERATION_BITS = 17,
 	PATH_MAX_SIZE = MAPS_PATH_MAX,
 };
@@ -65,6 +66,7 @@ static _Atomic uint32_t module_count;
 static struct region *regions; /* [MODULES_REGIONS_MAX] in the store */
 static _Atomic uintptr_t region_bases[MODULES_REGIONS_MAX];
 static _Atomic uint32_t region_count;
+static uint16_t region_table[REGION_TABLE_SIZE]; /* under lock: finds a region; 0 = free slot */
 static _Atomic uint64_t cache[CACHE_SIZE];
 static _Atomic uint32_t generation = 1;
 static _Atomic bool suspected;
@@ -331,18 +333,33 @@ static uint32_t module_at(uintptr_t pc)
 
 /* --- regions --------------------------------------------------------------------------------- */
 
+/* The slot of (module, chunk) in the table of regions: taken, or free. */
+static uint16_t *region_slot(uint32_t module_id, uint32_t chunk)
+{
+	uint32_t i = (module_id * 0x9e3779b1u ^ chunk * 0x85ebca6bu) >> 7;
+
+	for (;; i++) {
+		uint16_t *slot = &region_table[i % REGION_TABLE_SIZE];
+
+		if (!*slot || (regions[*slot].module_id == module_id && regions[*slot].chunk == chunk))
+			return slot;
+	}
+}
+
+/* Under lock.  0: no room. */
 static uint32_t add_region(uint32_t module_id, uint32_t chunk, uintptr_t base)
 {
-	uint32_t i, count = atomic_load_explicit(&region_count, memory_order_relaxed);
+	uint32_t count = atomic_load_explicit(&region_count, memory_order_relaxed);
+	uint16_t *slot = region_slot(module_id, chunk);
 
-	for (i = 1; i < count; i++)
-		if (regions[i].module_id == module_id && regions[i].chunk == chunk)
-			return i;
+	if (*slot)
+		return *slot;
 	/* Anonymous code must not use up what the modules need. */
 	if (count >= (module_id ? MODULES_REGIONS_MAX : MODULES_REGIONS_MAX / 2)) {
 		loss_add(LOSS_MODULES, 1);
 		return 0;
 	}
+	*slot = (uint16_t)count;
 	regions[count] = (struct region){.module_id = module_id, .chunk = chunk};
 	atomic_store_explicit(&region_bases[count], base, memory_order_relaxed);
 	/* Release: the region; pairs with modules_locate(). */
@@ -515,6 +532,7 @@ static bool make_tables(void)
 		       "one block");
 	regions = store_block(STORE_MODULES, 0);
 	text_used = 0;
+	memset(region_table, 0, sizeof(region_table));
 	modules[MODULE_ANONYMOUS].path = "";
 	atomic_store_explicit(&module_count, 1, memory_order_relaxed);
 	atomic_store_explicit(&region_count, 1, memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "libpmem/clock.h"
 #include "libpmem/counters.h"
 #include "libpmem/histogram.h"
 #include "libpmem/live_table.h"
@@ -166,13 +167,29 @@ static bool make_mark(void)
 	return true;
 }
 
+/* Our sparse maps count as data though hardly any of their pages exist: under RLIMIT_DATA the program
+ * would run out of memory that it has without us. */
+static bool has_data_limit(void)
+{
+	static const char refusal[] = "pmem: nothing is recorded: RLIMIT_DATA (ulimit -d) is set\n";
+	enum { DATA = 2 }; /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+
+	sys_call(SYS_prlimit64, 0, DATA, 0, (long)limit);
+	if (limit[0] == UINT64_MAX)
+		return false;
+	sys_write(2, refusal, sizeof(refusal) - 1);
+	return true;
+}
+
 static bool start_modules(void)
 {
+	clock_init();
 	if (environ)
 		settings_read(environ);
 	else
 		read_kernel_environment();
-	if (getauxval(AT_SECURE) || !tree_init(settings.max_nodes) || !modules_init() ||
+	if (getauxval(AT_SECURE) || has_data_limit() || !tree_init(settings.max_nodes) || !modules_init() ||
 	    !is_chosen() || !live_table_init(real.layout) || !make_mark())
 		return false;
 	peak_init();
@@ -223,13 +240,25 @@ static bool start_child(void)
 	return ok;
 }
 
+void process_stop(void)
+{
+	atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+	process_mark = &never_records;
+}
+
 bool process_begin(void)
 {
-	pid_t known = atomic_load_explicit(&pid, memory_order_relaxed), me = sys_getpid();
+	pid_t known = atomic_load_explicit(&pid, memory_order_relaxed), me;
 	bool ok = false;
 
 	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_OFF)
 		return false;
+	/* A child of a sandboxed process could neither open a log nor ask who it is. */
+	if (sys_sandboxed()) {
+		process_stop();
+		return false;
+	}
+	me = sys_getpid();
 	if (lock_mine(&process_lock))
 		return false;
 	/* Whoever held the lock at fork() does not exist here.  One thread of the child finds that out. */
@@ -258,21 +287,27 @@ void process_change_mark(void)
 		atomic_fetch_add_explicit(process_mark, MARK_STEP, memory_order_release);
 }
 
-void process_stop(void)
+bool process_enter_sandbox(void)
 {
-	atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
-	process_mark = &never_records;
-}
-
-void process_enter_sandbox(void)
-{
-	if (!process_records())
-		return;
+	if ((!process_records() && !process_begin()) || sys_sandboxed())
+		return false;
 	/* The program's own module, even if it did not allocate yet. */
 	modules_encode(getauxval(AT_ENTRY) + 1);
 	snapshot_enter_sandbox();
 	peak_seal();
 	atomic_store_explicit(&sys_sandbox, true, memory_order_relaxed);
+	return true;
+}
+
+void process_leave_sandbox(void)
+{
+	atomic_store_explicit(&sys_sandbox, false, memory_order_relaxed);
+}
+
+void process_end_before_strict(void)
+{
+	process_end();
+	process_stop();
 }
 
 /* --- end ------------------------------------------------------------------------------------- */

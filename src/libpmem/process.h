@@ -37,8 +37,14 @@ bool process_begin(void);
  * Does nothing in a vfork() child. */
 void process_end(void);
 
-/* The program is about to enter a sandbox: from now on only memory calls, write and exit. */
-void process_enter_sandbox(void);
+/* The program is about to enter a sandbox (no_new_privs, which precedes every filter, or seccomp): from now on
+ * only memory calls, write and exit.  False: it is in one already, or nothing is recorded.  If the call
+ * then failed: process_leave_sandbox(). */
+bool process_enter_sandbox(void);
+void process_leave_sandbox(void);
+
+/* Strict seccomp forbids even memory calls and the clock: the final snapshot, and recording stops. */
+void process_end_before_strict(void);
 
 /* Stops recording for good, after one of our own invariants broke. */
 void process_stop(void);

@@ -170,6 +170,11 @@ static void find_all(void)
 	found.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
 	found.malloc_usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
 	found.dlclose = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
+	found.prctl = (int (*)(int, ...))dlsym(RTLD_NEXT, "prctl");
+	found.mmap = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
+	found.munmap = (int (*)(void *, size_t))dlsym(RTLD_NEXT, "munmap");
+	found.mprotect = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "mprotect");
+	found.exit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
 	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
 	found.layout = is_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
 	next = found;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "libpmem/live_table.h"
 
@@ -29,6 +30,11 @@ struct real {
 	void *(*pvalloc)(size_t size);
 	size_t (*malloc_usable_size)(void *block);
 	int (*dlclose)(void *handle);
+	int (*prctl)(int option, ...);
+	void *(*mmap)(void *addr, size_t size, int protection, int flags, int fd, off_t offset);
+	int (*munmap)(void *addr, size_t size);
+	int (*mprotect)(void *addr, size_t size, int protection);
+	void (*exit)(int status); /* _exit() */
 	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
 	enum live_layout layout;
 };

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys.c - the system calls of sys.h that need more than one instruction around them.
- *
- * clock_gettime() is the one libc function here: it is answered by the vDSO, cannot fail for these
- * clocks, so it leaves errno alone, and it is no cancellation point.
  */
 #include "libpmem/sys.h"
 
@@ -82,11 +79,14 @@ bool sys_fds_scarce(void)
 	return fd_limit() < SCARCE_FDS;
 }
 
+sys_clock_function *sys_vdso_clock;
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now = {0};
 
-	clock_gettime(clock, &now);
+	if (!sys_vdso_clock || sys_vdso_clock(clock, &now) != 0)
+		sys_call(SYS_clock_gettime, clock, (long)&now, 0, 0);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "arch/arch.h"
 
@@ -115,6 +116,10 @@ int sys_move_up(int fd);
 
 /* True if the program may have so few descriptors that we keep none that we can do without. */
 bool sys_fds_scarce(void);
+
+/* The vDSO's clock_gettime(), once clock_init() found it. */
+typedef int sys_clock_function(clockid_t clock, struct timespec *time);
+extern sys_clock_function *sys_vdso_clock;
 
 /* CLOCK_MONOTONIC and CLOCK_REALTIME in nanoseconds, without a system call where the vDSO has them. */
 uint64_t sys_monotonic_ns(void);

@@ -138,6 +138,7 @@ static void special_names(void **state)
 
 static void anonymous_code(void **state)
 {
+	enum { ANONYMOUS_MAX = MODULES_REGIONS_MAX / 2 };
 	uintptr_t code = (uintptr_t)mmap(NULL, 3 * REGION, PROT_READ | PROT_EXEC,
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int i;
@@ -146,17 +147,18 @@ static void anonymous_code(void **state)
 	for (i = 0; i < 500; i++)
 		expect_anonymous(code + 1 + next_random() % (3 * REGION - 1));
 	munmap((void *)code, 3 * REGION);
-	/* As long as there is room for regions. */
-	for (i = 0; i < MODULES_REGIONS_MAX - 10; i++)
+	/* As long as there is room for regions; the modules' share stays theirs. */
+	for (i = 0; i < ANONYMOUS_MAX - 10; i++)
 		expect_anonymous(0x100000000000 + (uintptr_t)i * REGION + 123);
 	assert_int_equal(loss_count(LOSS_MODULES), 0);
-	for (; i < MODULES_REGIONS_MAX; i++)
+	for (; i < ANONYMOUS_MAX; i++)
 		modules_encode(0x100000000000 + (uintptr_t)i * REGION + 123);
 	assert_int_equal(modules_encode(0x120000000000), MODULES_SPECIAL_UNKNOWN);
-	assert_int_equal(modules_encode((uintptr_t)qsort), MODULES_SPECIAL_UNKNOWN);
+	assert_int_equal(modules_encode(0x120000000000), MODULES_SPECIAL_UNKNOWN);
 	assert_true(loss_count(LOSS_MODULES) > 2);
-	for (i = 0; i < MODULES_REGIONS_MAX - 10; i += 7)
+	for (i = 0; i < ANONYMOUS_MAX - 10; i += 7)
 		expect_anonymous(0x100000000000 + (uintptr_t)i * REGION + 456);
+	assert_int_equal(locate(modules_encode((uintptr_t)qsort)).address, (uintptr_t)qsort);
 }
 
 /* --- threads --------------------------------------------------------------------------------- */

@@ -19,6 +19,9 @@ enum {
 	ARCH_ADDRESS_BITS = 47,
 };
 
+/* vdso(7) */
+#define ARCH_VDSO_CLOCK_GETTIME "__vdso_clock_gettime"
+
 static inline void arch_pause(void)
 {
 	__builtin_ia32_pause();
