@@ -15,6 +15,7 @@
 
 enum {
 	LIVE_MAP_SPAN_LOG2 = 26,
+	LIVE_MAP_FAST_LOG2 = 5,
 	LIVE_MAP_TAIL = 3, /* cells after a leaf's last granule, for the size of the block that begins there */
 };
 
@@ -28,6 +29,7 @@ struct live_cell {
 struct live_map {
 	_Atomic(struct live_cell *) *top;
 	uintptr_t addr_limit; /* addresses are below; 0 while there is no map */
+	uintptr_t fast_limit; /* the same if granules have LIVE_MAP_FAST_LOG2, else 0 */
 	uint32_t granule_log2;
 };
 
@@ -51,6 +53,15 @@ struct live_cell *live_map_inherited(uint32_t map, uintptr_t addr);
 
 /* Resident bytes of all maps, by mincore(2). */
 size_t live_map_resident(void);
+
+/* The leaf of addr if there is one and granules have LIVE_MAP_FAST_LOG2; else NULL. */
+static inline struct live_cell *live_map_fast_leaf(uintptr_t addr)
+{
+	if (__builtin_expect(addr >= live_map.fast_limit, 0))
+		return NULL;
+	/* Acquire: pairs with the release in live_map_make_leaf(). */
+	return atomic_load_explicit(&live_map.top[addr >> LIVE_MAP_SPAN_LOG2], memory_order_acquire);
+}
 
 /* The leaf of addr; NULL if there is none. */
 static inline struct live_cell *live_map_leaf(uintptr_t addr)

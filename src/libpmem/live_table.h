@@ -43,7 +43,7 @@ enum live_put {
 bool live_table_init(enum live_layout layout);
 
 enum {
-	LIVE_SLACK_GRANULE_LOG2 = 5,
+	LIVE_SLACK_GRANULE_LOG2 = LIVE_MAP_FAST_LOG2,
 	LIVE_SLACK_BITS = 5,
 	LIVE_SLACK_SIDE = 31, /* in place of a slack: the size is in the side table */
 };
@@ -68,10 +68,10 @@ bool live_table_take(uintptr_t addr, struct live_block *block);
 /* The fast paths of both, for the slack layout: false: nothing was done, use the functions above. */
 static inline bool live_table_put_fast(uintptr_t addr, size_t size, uint32_t stack_id)
 {
-	struct live_cell *leaf = live_map_leaf(addr), *cell;
+	struct live_cell *leaf = live_map_fast_leaf(addr), *cell;
 	size_t slack;
 
-	if (__builtin_expect(!leaf || live_map.granule_log2 != LIVE_SLACK_GRANULE_LOG2, 0))
+	if (__builtin_expect(!leaf, 0))
 		return false;
 	cell = live_map_cell(leaf, addr, LIVE_SLACK_GRANULE_LOG2);
 	slack = live_usable_size(addr) - size;
@@ -85,11 +85,11 @@ static inline bool live_table_put_fast(uintptr_t addr, size_t size, uint32_t sta
 
 static inline bool live_table_take_fast(uintptr_t addr, struct live_block *block)
 {
-	struct live_cell *leaf = live_map_leaf(addr), *cell;
+	struct live_cell *leaf = live_map_fast_leaf(addr), *cell;
 	uint32_t value, slack;
 	size_t usable;
 
-	if (__builtin_expect(!leaf || live_map.granule_log2 != LIVE_SLACK_GRANULE_LOG2, 0))
+	if (__builtin_expect(!leaf, 0))
 		return false;
 	cell = live_map_cell(leaf, addr, LIVE_SLACK_GRANULE_LOG2);
 	value = atomic_load_explicit(&cell->value, memory_order_relaxed);

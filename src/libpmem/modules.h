@@ -77,7 +77,7 @@ const char *modules_program_path(void);
 uint32_t modules_count(void);
 const struct module *modules_get(uint32_t id);
 
-/* The loader did something, and may have unloaded or loaded something: changes process_mark, so that every thread calls
+/* The loader did something, and may have unloaded or loaded something: changes the process's mark, so that every thread calls
  * modules_refresh() before its next capture. */
 void modules_suspect(void);
 

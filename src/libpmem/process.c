@@ -52,13 +52,12 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
 			     void *dso) __attribute__((weak));
 extern char **environ;
 
-static _Atomic uint32_t never_records;
-_Atomic uint32_t *process_mark __attribute__((visibility("hidden"))) = &never_records;
+/* In .bss, so that its address is a constant on the hot path. */
+union process_page process_page __attribute__((visibility("hidden"), aligned(4096)));
 
 static struct lock process_lock = {.rank = LOCK_PROCESS};
 static _Atomic enum state state;
 static _Atomic pid_t pid;	     /* of the process that recorded last in this memory */
-static _Atomic uint32_t *wiped_mark; /* in a page of its own; immutable after start() */
 
 /* --- what to record -------------------------------------------------------------------------- */
 
@@ -149,22 +148,15 @@ static void leave_preload(void)
 
 static void on_fork_child(void)
 {
-	if (wiped_mark)
-		atomic_store_explicit(wiped_mark, 0, memory_order_relaxed);
+	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
 }
 
-static bool make_mark(void)
+/* An old kernel cannot wipe: the C library tells of fork(), at least. */
+static void watch_forks(void)
 {
-	_Atomic uint32_t *mark = sys_map(4096);
-
-	if (!mark)
-		return false;
-	/* An old kernel cannot wipe: the C library tells of fork(), at least. */
-	if (sys_call(SYS_madvise, (long)mark, 4096, MADV_WIPEONFORK, 0) != 0 && __register_atfork)
+	if (sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0) != 0 &&
+	    __register_atfork)
 		__register_atfork(NULL, NULL, on_fork_child, NULL);
-	wiped_mark = mark;
-	process_mark = mark;
-	return true;
 }
 
 /* Our sparse maps count as data though hardly any of their pages exist: under RLIMIT_DATA the program
@@ -190,8 +182,9 @@ static bool start_modules(void)
 	else
 		read_kernel_environment();
 	if (getauxval(AT_SECURE) || has_data_limit() || !tree_init(settings.max_nodes) || !modules_init() ||
-	    !is_chosen() || !live_table_init(real.layout) || !make_mark())
+	    !is_chosen() || !live_table_init(real.layout))
 		return false;
+	watch_forks();
 	peak_init();
 	thread_init();
 	log_init();
@@ -210,7 +203,7 @@ static bool start(void)
 	atomic_store_explicit(&state, ok ? STATE_RECORDING : STATE_OFF, memory_order_relaxed);
 	if (ok)
 		/* Release: all state; read by process_records() in threads that this one makes. */
-		atomic_store_explicit(wiped_mark, MARK_FIRST, memory_order_release);
+		atomic_store_explicit(&process_page.mark, MARK_FIRST, memory_order_release);
 	return ok;
 }
 
@@ -234,7 +227,7 @@ static bool start_child(void)
 	snapshot_fork_child();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
 	if (ok)
-		atomic_store_explicit(wiped_mark, MARK_FIRST, memory_order_release);
+		atomic_store_explicit(&process_page.mark, MARK_FIRST, memory_order_release);
 	else
 		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
 	return ok;
@@ -243,7 +236,7 @@ static bool start_child(void)
 void process_stop(void)
 {
 	atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
-	process_mark = &never_records;
+	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
 }
 
 bool process_begin(void)
@@ -284,7 +277,7 @@ void process_change_mark(void)
 {
 	/* Release: what changed; pairs with the acquire in process_mark_now(). */
 	if (process_records())
-		atomic_fetch_add_explicit(process_mark, MARK_STEP, memory_order_release);
+		atomic_fetch_add_explicit(&process_page.mark, MARK_STEP, memory_order_release);
 }
 
 bool process_enter_sandbox(void)

@@ -13,11 +13,15 @@
 
 /* The word: 0 = this process has not begun to record, else an odd number that changes whenever a cache
  * may have become wrong (modules_suspect()).  A thread's caches are good while the number is theirs. */
-extern _Atomic uint32_t *process_mark __attribute__((visibility("hidden")));
+union process_page {
+	_Atomic uint32_t mark;
+	char bytes[4096]; /* the page has nothing else */
+};
+extern union process_page process_page __attribute__((visibility("hidden")));
 
 static inline uint32_t process_mark_now(void)
 {
-	return __atomic_load_n((uint32_t *)process_mark, __ATOMIC_ACQUIRE);
+	return __atomic_load_n((uint32_t *)&process_page.mark, __ATOMIC_ACQUIRE);
 }
 
 /* True if this process has begun to record.  False: process_begin() decides. */

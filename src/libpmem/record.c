@@ -10,6 +10,8 @@
 #include "libpmem/snapshot.h"
 #include "libpmem/sys.h"
 
+enum { NOT_SAMPLED = 1 }; /* as time of birth: in the side table for another reason */
+
 static _Atomic uint64_t inherited_freed;
 static _Atomic uint64_t unknown_freed;
 
@@ -113,28 +115,26 @@ static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size
 		stack_cache_set_sizes(entry);
 }
 
-static void alloc(struct thread *thread, const struct record_event *event)
+/* The event's call stack is stack_id; entry is its place in the cache, or NULL. */
+static void alloc_at(struct thread *thread, const struct record_event *event, uint32_t stack_id,
+		     struct stack_cache_entry *entry)
 {
-	struct live_block live = {.addr = (uintptr_t)event->block, .size = event->size}, stale;
-	struct stack_cache_entry *entry;
+	struct live_block live = {.addr = (uintptr_t)event->block, .size = event->size, .stack_id = stack_id};
+	struct live_block stale;
 	enum live_put put;
 
-	/* The loader's own events, in the midst of what it does, only tell. */
-	if (record_in_loader(event->fp[1]))
-		modules_suspect();
-	else if (thread->mark != process_mark_now())
-		refresh(thread);
-	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
-	live.stack_id = entry ? entry->stack_id : capture(thread, event);
-	verify_capture(thread, event->fp, live.stack_id);
+	verify_capture(thread, event->fp, stack_id);
 	live.birth_ns = sample(thread);
+	/* Into the side table, so that the free takes the slow path and looks who calls. */
+	if (!live.birth_ns && record_in_loader(event->fp[1]))
+		live.birth_ns = NOT_SAMPLED;
 	put = live_table_put(&live, &stale);
 	if (put == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
 	if (put != LIVE_PUT_LOST) {
-		counter_alloc(counter_of(thread, live.stack_id), event->size, peak_epoch());
+		counter_alloc(counter_of(thread, stack_id), event->size, peak_epoch());
 		peak_grow(&thread->peak, event->size);
-		count_sizes(live.stack_id, entry, event->size);
+		count_sizes(stack_id, entry, event->size);
 	}
 	thread->last_alloc = live.addr;
 	moved(thread, event->size);
@@ -143,10 +143,27 @@ static void alloc(struct thread *thread, const struct record_event *event)
 
 __attribute__((noinline)) void *record_alloc_slow(struct thread *thread, const struct record_event *event)
 {
+	struct stack_cache_entry *entry;
+
 	if (!thread)
 		thread = thread_enter();
-	if (thread)
-		alloc(thread, event);
+	if (!thread)
+		return event->block;
+	/* The loader's own events, in the midst of what it does, only tell. */
+	if (record_in_loader(event->fp[1]))
+		modules_suspect();
+	else if (thread->mark != process_mark_now())
+		refresh(thread);
+	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
+	alloc_at(thread, event, entry ? entry->stack_id : capture(thread, event), entry);
+	return event->block;
+}
+
+__attribute__((noinline)) void *record_alloc_miss(struct thread *thread, const struct record_event *event)
+{
+	if (record_in_loader(event->fp[1]))
+		return record_alloc_slow(thread, event);
+	alloc_at(thread, event, capture(thread, event), NULL);
 	return event->block;
 }
 
@@ -188,7 +205,7 @@ static void freed(struct thread *thread, const struct live_block *live)
 		thread->last_alloc = 0;
 	}
 	peak_shrink(&thread->peak, live->size);
-	if (live->birth_ns)
+	if (live->birth_ns > NOT_SAMPLED)
 		histogram_lifetime(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns);
 	moved(thread, live->size);
 }

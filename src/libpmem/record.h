@@ -35,6 +35,7 @@ struct record_event {
 /* Where the functions below leave the fast path: each does the rest of the event.  A fast path makes no
  * call until its end, so that it needs no registers saved; thread: entered already, or NULL.  */
 void *record_alloc_slow(struct thread *thread, const struct record_event *event); /* all of it */
+void *record_alloc_miss(struct thread *thread, const struct record_event *event); /* not in the stack cache */
 void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry, void *block, size_t size);
 void *record_alloc_end(struct thread *thread, void *block);
 void record_free_slow(struct thread *thread, void *block, uintptr_t ra); /* all of it */
@@ -64,7 +65,9 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	if (__builtin_expect(!thread, 0))
 		return record_alloc_slow(NULL, &(struct record_event){block, size, fp, hook});
 	entry = stack_cache_find(&thread->stacks, fp, hook);
-	if (__builtin_expect(!entry, 0) || __builtin_expect(thread->sample_left == 0, 0) ||
+	if (__builtin_expect(!entry, 0))
+		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
+	if (__builtin_expect(thread->sample_left == 0, 0) ||
 	    __builtin_expect(size - entry->size_min >= entry->size_span, 0) ||
 	    __builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
 		return record_alloc_slow(thread, &(struct record_event){block, size, fp, hook});
@@ -81,7 +84,8 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	return block;
 }
 
-/* Frees block, which the program wants freed, called from ra. */
+/* Frees block, which the program wants freed, called from ra.  What the loader allocated is never on the fast
+ * path (record.c), so its frees are noticed there. */
 static inline __attribute__((always_inline)) void record_free(void *block, uintptr_t ra)
 {
 	struct thread *thread = thread_enter_fast();
@@ -89,7 +93,7 @@ static inline __attribute__((always_inline)) void record_free(void *block, uintp
 	struct live_block live;
 	bool settle;
 
-	if (__builtin_expect(!thread, 0) || __builtin_expect(record_in_loader(ra), 0) ||
+	if (__builtin_expect(!thread, 0) ||
 	    __builtin_expect(!live_table_take_fast((uintptr_t)block, &live), 0)) {
 		record_free_slow(thread, block, ra);
 		return;

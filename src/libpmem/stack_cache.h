@@ -114,7 +114,8 @@ static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cac
 			    __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
 			continue;
 		if (stack_cache_holds(entry)) {
-			cache->states[set].misses = 0;
+			if (__builtin_expect(cache->states[set].misses != 0, 0))
+				cache->states[set].misses = 0;
 			return entry;
 		}
 	}
