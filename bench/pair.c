@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { ROUNDS = 31, PAIRS = 200000, OUTER_FRAMES = 5 /* start code, main, measure's caller and itself */ };
+enum {
+	ROUNDS = 31,
+	PAIRS = 200000,
+	OUTER_FRAMES = 5 /* start code, main, measure's caller and itself */
+};
 
 static double rounds[ROUNDS];
 

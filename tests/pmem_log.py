@@ -4,7 +4,8 @@
 parse() reads the generations of one log, oldest first, and checks every rule of the format while it
 reads; the first broken rule raises LogError with the file, the line and the reason.  The state of a
 call stack is its last entry anywhere in the log.  A last snapshot without its "# end" line is the mark
-of a process that was killed: it is dropped and Log.torn is set.
+of a process that was killed: it is dropped and Log.torn is set.  One that is cut by a "# lost" line is
+dropped and counted in Log.cut; the line in front of a "# lost" line is empty or half a line.
 """
 import re
 from collections import namedtuple
@@ -19,6 +20,7 @@ MARK = re.compile(r"^  \{(\d+)\} (\[[a-z ]+\])$")
 REST = re.compile(r"^# rest: (\d+) call stacks?, live (\d+), alloc (\d+)/(\d+), free (\d+)/(\d+)$")
 END = re.compile(r"^# end \[ *(\d+)\]( .*)?$")
 FIGURE = re.compile(r"(\w+)=(\S+)")
+LOST = re.compile(r"^# lost (\d+) bytes of log here$")
 MARKS = ("[truncated]", "[beyond budget]", "[signal handler]", "[unknown module]")
 TOP = re.compile(r"^# pmem log of (.+), pid (\d+), start (\d{4}-\S+), version (\S+)$")
 
@@ -59,6 +61,8 @@ class Log:
         self.notes = []     # other # lines, e.g. losses and rotation
         self.snapshots = []
         self.torn = False
+        self.cut = 0        # snapshots cut by lost text
+        self.lost = 0       # bytes of it
 
     @property
     def last(self):
@@ -83,6 +87,7 @@ class _Parser:
         self.frames = {}    # line -> (number, Frame): most lines come again in each snapshot
         self.skipped = False  # changes have been summed up in a "# rest"
         self.gone = False     # older generations were deleted
+        self.open_end = False  # the generation before ends inside a snapshot
 
     def fail(self, why, line=""):
         raise LogError("%s:%d: %s%s" % (self.path, self.number, why, ": %r" % line if line else ""))
@@ -101,7 +106,9 @@ class _Parser:
             self.snapshot.rest = Rest(*map(int, rest.groups()))
         elif end:
             self.close_snapshot(int(end.group(1)), end.group(2) or "")
-        elif line.startswith("# rest") or line.startswith("# end"):
+        elif LOST.match(line):
+            self.cut_snapshot(int(LOST.match(line).group(1)))
+        elif line.startswith(("# rest", "# end", "# lost")):
             self.fail("malformed line", line)
         elif line.startswith("# time="):
             self.check(self.snapshot is None, "snapshot without its end line", line)
@@ -113,6 +120,13 @@ class _Parser:
             self.log.top.append(line[2:])
         else:
             self.log.notes.append(line[2:])
+
+    def cut_snapshot(self, lost):
+        if self.snapshot is not None or self.figures is not None or self.open_end:
+            self.log.cut += 1
+        self.snapshot = self.entry = self.figures = None
+        self.open_end = False
+        self.log.lost += lost
 
     def top_line(self, line):
         match = TOP.match(line)
@@ -137,6 +151,7 @@ class _Parser:
     def header(self, line):
         match = HEADER.match(line)
         self.check(match, "malformed snapshot header", line)
+        self.check(not self.open_end, "torn snapshot before a rotation", line)
         self.check(self.figures is not None, "header without a # time line", line)
         seq = int(match.group(1))
         self.check(line.startswith("[%3u]" % seq), "sequence number is not %3u", line)
@@ -253,14 +268,16 @@ class _Parser:
             text = f.read().decode("utf-8", "surrogateescape")
         lines = text.split("\n")
         tail = lines.pop()  # what follows the last newline
-        for text_line in lines:
+        for text_line, following in zip(lines, lines[1:] + [""]):
             self.number += 1
-            self.line(text_line)
+            if not LOST.match(following):  # else it is empty or half a line
+                self.line(text_line)
         if tail or self.snapshot is not None or self.figures is not None:
             self.log.torn = True
 
     def next_generation(self):
-        self.check(not self.log.torn, "torn snapshot before a rotation")
+        self.open_end, self.log.torn = self.log.torn, False
+        self.snapshot = self.entry = self.figures = None
 
 
 def parse(paths, totals="all"):

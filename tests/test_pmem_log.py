@@ -61,6 +61,29 @@ def test_rotated_generations_are_one_log(parse):
     assert [s.seq for s in log.snapshots] == [0, 1, 2] and log.state()["b" * 16].live == 4
 
 
+def test_log_that_lost_text_goes_on_with_a_complete_snapshot(parse):
+    first = TOP + snapshot(0, 30, entry("a", (20, 20, 20, 0, 0)) + entry("b", (10, 15, 15, 5, 5)))
+    second = snapshot(1, 28, entry("a", (25, 5, 25, 0, 0)) + "# rest: 1 call stacks, live 3, alloc 3/3, free 0/0\n")
+    again = snapshot(1, 30, entry("a", (26, 6, 26, 0, 0)) + entry("b", (4, 0, 15, 6, 11)))
+    for end in range(0, len(second)):
+        log = parse(first + second[:end] + "\n# lost 77 bytes of log here\n" + again)
+        assert [s.seq for s in log.snapshots] == [0, 1] and log.state()["b" * 16].live == 4
+        assert (log.lost, log.cut, log.torn) == (77, 1 if end > second.index("\n") else 0, False), end
+    log = parse(first + second[:200], TOP + "\n# lost 77 bytes of log here\n" + again)  # rotated meanwhile
+    assert (log.last.seq, log.cut, log.torn) == (1, 1, False)
+
+
+def test_log_that_was_truncated_and_begun_again(parse):
+    log = parse(TOP + "\n# lost 77 bytes of log here\n" + snapshot(4, 4, entry("b", (4, 0, 15, 6, 11))))
+    assert log.last.seq == 4 and log.lost == 77
+
+
+def test_note_inside_a_snapshot(parse):
+    note = "# sandbox: no more files are opened; children forked from here on are not recorded\n"
+    log = parse(GOOD.replace("{" + "b" * 16, note + "{" + "b" * 16, 1))
+    assert [s.seq for s in log.snapshots] == [0, 1] and log.notes == [note[2:-1]]
+
+
 BROKEN = {
     "sequence gap": GOOD.replace("[  1]", "[  2]"),
     "sequence width": GOOD.replace("[  1]=", "[1]="),
@@ -85,11 +108,20 @@ BROKEN = {
     "malformed rest": GOOD.replace("live 3, alloc", "live -3, alloc"),
     "negative live": GOOD.replace("live:20,", "live:-20,"),
     "stray text": GOOD.replace("churn=10/20\n\n", "churn=10/20\n\nhello\n", 1),
+    "malformed lost": GOOD + "# lost some bytes\n",
+    "two lines in front of lost": GOOD + "half\nhalf\n# lost 7 bytes of log here\n",
+    "number of a lost snapshot used up": TOP + snapshot(0, 0, "")[:150] + "\n# lost 7 bytes of log here\n" + GOOD[len(TOP):]
+        .replace("[  1]", "[  3]"),
     "stray text at the end": GOOD + "hello\n",
     "unknown mark": GOOD.replace("{0} /bin/prog(main+0x1c) [0x40001c]", "{0} [whatever]", 1),
     "no top line": GOOD[len(TOP):],
     "short hash": GOOD.replace("a" * 16, "a" * 15),
 }
+
+
+def test_generation_torn_without_loss_is_refused(parse):
+    with pytest.raises(pmem_log.LogError):
+        parse(GOOD[:-20], TOP + snapshot(2, 4, entry("b", (4, 0, 15, 6, 11))))
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -99,8 +99,10 @@ static inline struct counter *counters_get(struct counters *counters, uint32_t s
 /* The fast halves of the two below: false: nothing was done, as the counter needs the slow one. */
 static inline bool counter_alloc_fast(struct counter *counter, size_t size, uint32_t epoch)
 {
-	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) + (uint64_t)size;
-	uint64_t count = __atomic_load_n((uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED) + (uint64_t)1;
+	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) +
+			 (uint64_t)size;
+	uint64_t count = __atomic_load_n((uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED) +
+			 (uint64_t)1;
 	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
 
 	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0))
@@ -112,8 +114,10 @@ static inline bool counter_alloc_fast(struct counter *counter, size_t size, uint
 
 static inline bool counter_free_fast(struct counter *counter, size_t size, uint32_t epoch)
 {
-	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) + (uint64_t)size;
-	uint64_t count = __atomic_load_n((uint32_t *)&counter->free_count, __ATOMIC_RELAXED) + (uint64_t)1;
+	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) +
+			 (uint64_t)size;
+	uint64_t count = __atomic_load_n((uint32_t *)&counter->free_count, __ATOMIC_RELAXED) +
+			 (uint64_t)1;
 	uint32_t differs = __atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ^ epoch;
 
 	if (__builtin_expect(((bytes | count) >> 32 | differs) != 0, 0))

@@ -37,7 +37,8 @@ EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
 /* Our own functions: the plain names may resolve to the program's (a PLT entry, or a malloc of its own). */
-#define OURS(name) extern __typeof__(name) our_##name __attribute__((alias(#name), visibility("hidden")))
+#define OURS(name) \
+	extern __typeof__(name) our_##name __attribute__((alias(#name), visibility("hidden")))
 OURS(malloc);
 OURS(calloc);
 OURS(realloc);
@@ -86,14 +87,17 @@ void *malloc(size_t size)
 {
 	void *block = real.malloc(size);
 
-	return __builtin_expect(block != NULL, 1) ? record_alloc(block, size, FRAME, HOOK_MALLOC) : NULL;
+	return __builtin_expect(block != NULL, 1) ? record_alloc(block, size, FRAME, HOOK_MALLOC)
+						  : NULL;
 }
 
 void *calloc(size_t count, size_t size)
 {
 	void *block = real.calloc(count, size);
 
-	return __builtin_expect(block != NULL, 1) ? record_alloc(block, count * size, FRAME, HOOK_CALLOC) : NULL;
+	return __builtin_expect(block != NULL, 1)
+		       ? record_alloc(block, count * size, FRAME, HOOK_CALLOC)
+		       : NULL;
 }
 
 /* The hooks off the hottest path share this; fp is theirs. */

@@ -114,7 +114,8 @@ void *mmap(void *addr, size_t size, int protection, int flags, int fd, off_t off
 	if (real_resolve() && real.mmap)
 		result = (long)real.mmap(addr, size, protection, flags, fd, offset);
 	else
-		result = result_of(arch_syscall6(SYS_mmap, (long)addr, (long)size, protection, flags, fd, offset));
+		result = result_of(arch_syscall6(SYS_mmap, (long)addr, (long)size, protection,
+						 flags, fd, offset));
 	return (void *)(flags & MAP_FIXED ? changed(result) : result);
 }
 

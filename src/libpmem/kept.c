@@ -6,9 +6,19 @@
 
 #include "libpmem/sys.h"
 
-int kept_take(struct kept *kept, int fd)
+int kept_watch(struct kept *kept, int fd)
 {
 	struct stat st;
+	int error = sys_fstat(fd, &st);
+
+	if (error < 0)
+		return error;
+	*kept = (struct kept){.fd = fd, .known = true, .dev = st.st_dev, .ino = st.st_ino};
+	return 0;
+}
+
+int kept_take(struct kept *kept, int fd)
+{
 	int error;
 
 	if (fd < 0)
@@ -16,13 +26,10 @@ int kept_take(struct kept *kept, int fd)
 	fd = sys_move_up(fd);
 	if (fd < 0)
 		return fd;
-	error = sys_fstat(fd, &st);
-	if (error < 0) {
+	error = kept_watch(kept, fd);
+	if (error < 0)
 		sys_close(fd);
-		return error;
-	}
-	*kept = (struct kept){.fd = fd, .known = true, .dev = st.st_dev, .ino = st.st_ino};
-	return 0;
+	return error;
 }
 
 int kept_retake(struct kept *kept, int fd)

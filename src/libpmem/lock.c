@@ -13,8 +13,7 @@
 #include "arch/arch.h"
 #include "libpmem/sys.h"
 
-enum { ROUNDS_PER_YIELD = 200,
-	YIELDS_MAX = 50 };
+enum { ROUNDS_PER_YIELD = 200, YIELDS_MAX = 50 };
 
 /* Its address names the thread; the content is never used.  initial-exec: no call into the loader's
  * TLS allocator, which calls malloc. */

@@ -4,10 +4,11 @@
  *
  * Everything here is under LOCK_SNAPSHOT, but for log_init() and log_fork_child(), which run while
  * there is one thread, and log_note(), which only reads.  The program owns the descriptor table, the
- * current directory and the limits, and changes them as it likes: each write starts from scratch.
+ * current directory and the limits, and changes them as it likes; others may move, truncate or delete
+ * the file: each write starts from scratch.
  *
- * A signal handler that interrupts log_write() may fork: in the child log_fork_child() then runs below
- * an unfinished log_write(), which must find a state it can fail with.
+ * A signal handler that interrupts log_write() may fork: in the child log_fork_child() then runs
+ * below an unfinished log_write(), which must find a state it can fail with.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_PATH */
@@ -15,17 +16,16 @@
 #include "libpmem/log.h"
 
 #include <limits.h>
+#include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 
+#include "core/version.h"
 #include "libpmem/kept.h"
 #include "libpmem/loss.h"
 #include "libpmem/settings.h"
 #include "libpmem/sys.h"
 #include "libpmem/text.h"
-
-#ifndef PMEM_VERSION
-#define PMEM_VERSION "0.1.0"
-#endif
 
 enum {
 	SUFFIX_MAX = 9999,
@@ -41,27 +41,33 @@ struct place {
 	char path[PATH_MAX]; /* "" = none */
 };
 
+struct file_name {
+	char log[NAME_SIZE]; /* "pmem.123.log" */
+	char old[NAME_SIZE]; /* "pmem.123.log.1", the generation before */
+};
+
 extern char **environ;
 
-static struct place start_place = {.dir = {.fd = -1}}; /* the current directory at start */
-static struct place tmp_place = {.dir = {.fd = -1}};   /* $TMPDIR */
+static struct place start_place = {.dir = KEPT_NONE_INIT}; /* the current directory at start */
+static struct place tmp_place = {.dir = KEPT_NONE_INIT};   /* $TMPDIR */
 static char image[PATH_MAX];
 static uint64_t image_start_ns;
 static uint64_t start_ns; /* of this process: a forked child's is the fork */
 
 static struct place *place; /* where the file lies; NULL = there is none */
-static struct kept file = {.fd = -1};
-static char name[NAME_SIZE];	 /* "pmem.123.log" */
-static char old_name[NAME_SIZE]; /* "pmem.123.log.1" */
+static struct kept file = KEPT_NONE_INIT;
+static struct file_name name; /* of the file */
 static char path[PATH_MAX + NAME_SIZE];
 static uint64_t top_size;   /* the file's size after its first lines */
 static uint64_t file_size;  /* as known */
 static uint64_t size_limit; /* RLIMIT_FSIZE at the last write */
 static uint64_t gap;	    /* bytes lost since the last write that succeeded */
+static bool half_line;	    /* which the file ends with since then */
 static bool full;	    /* beyond settings.log_max, and the rotation failed */
 static bool begun_anew;
 static bool gave_up;
-static bool warned;
+static struct kept error_output = KEPT_NONE_INIT; /* none once a warning was given */
+static _Atomic uint32_t forks;			  /* of which this process is the last child */
 
 static char scratch[2 * PATH_MAX]; /* text in the making */
 
@@ -116,76 +122,93 @@ static void find_tmp_place(void)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* False if size more bytes are beyond RLIMIT_FSIZE: such a write would raise SIGXFSZ.  In a sandbox
- * neither the limit nor the size can be asked for, and nothing can be renamed: what was known must do. */
-static bool fits_limit(int fd, size_t size)
+/* 0, or why size more bytes must not be written: beyond RLIMIT_FSIZE that would raise SIGXFSZ, and
+ * what follows in a file that was truncated has no beginning.  In a sandbox neither the limit nor the
+ * size can be asked for, and nothing can be renamed: what was known must do. */
+static int check_room(int fd, size_t size)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* struct rlimit64: soft, hard */
 	struct stat st;
+	int error;
 
-	if (sys_sandboxed())
-		return file_size + size <= size_limit &&
-		       (settings.log_max == 0 || file_size + size <= settings.log_max);
+	if (sys_sandboxed()) {
+		bool fits = settings.log_max == 0 || file_size + size <= settings.log_max;
+
+		return fits && file_size + size <= size_limit ? 0 : -EFBIG;
+	}
 	sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit);
 	size_limit = limit[0];
-	if (sys_fstat(fd, &st) < 0)
-		return false;
+	error = sys_fstat(fd, &st);
+	if (error < 0)
+		return error;
+	if ((uint64_t)st.st_size < file_size)
+		return -ESTALE;
 	file_size = (uint64_t)st.st_size;
-	return size_limit == UINT64_MAX || file_size + size <= size_limit;
+	return size_limit == UINT64_MAX || file_size + size <= size_limit ? 0 : -EFBIG;
 }
 
-/* Returns how many bytes were written. */
-static size_t put(int fd, const char *bytes, size_t size)
+/* Returns 0 if all was written, else -errno; *done is how much, in either case. */
+static int put(int fd, const char *bytes, size_t size, size_t *done)
 {
-	size_t done = 0;
+	int error = check_room(fd, size);
 
-	if (!fits_limit(fd, size))
-		return 0;
-	while (done < size) {
-		ssize_t count = sys_write(fd, bytes + done, size - done);
+	*done = 0;
+	while (error == 0 && *done < size) {
+		ssize_t count = sys_write(fd, bytes + *done, size - *done);
 
-		if (count == -EINTR)
-			continue;
-		if (count <= 0)
-			break;
-		done += (size_t)count;
+		if (count > 0)
+			*done += (size_t)count;
+		else if (count != -EINTR)
+			error = count < 0 ? (int)count : -ENOSPC;
 	}
-	file_size += done;
-	return done;
+	file_size += *done;
+	return error;
 }
 
 /* Marks the gap that failed writes left; the newline ends what may be half a line. */
-static bool put_gap(int fd)
+static int put_gap(int fd)
 {
 	char line[LINE_SIZE];
 	struct text text = {.bytes = line, .room = sizeof(line)};
+	size_t done;
+	int error;
 
 	text_string(&text, "\n# lost ");
 	text_uint(&text, gap, 0);
 	text_string(&text, " bytes of log here\n");
-	if (put(fd, text.bytes, text.size) < text.size)
-		return false;
-	gap = 0;
-	return true;
+	error = put(fd, text.bytes, text.size, &done);
+	if (error == 0) {
+		gap = 0;
+		half_line = false;
+	}
+	return error;
 }
 
+/* A negative fd: nothing can be written. */
 static bool append(int fd, const char *bytes, size_t size)
 {
 	size_t done = 0;
 
-	if (fd >= 0 && (gap == 0 || put_gap(fd)))
-		done = put(fd, bytes, size);
+	if (fd >= 0 && (gap == 0 || put_gap(fd) == 0))
+		put(fd, bytes, size, &done);
 	if (done < size)
 		lose(size - done);
+	if (done > 0)
+		half_line = done < size;
 	return done == size;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-static void write_top(void)
+/* The lines at the top.  Returns 0 or -errno. */
+static int write_top(int fd)
 {
 	struct text text = {.bytes = scratch, .room = sizeof(scratch)};
+	size_t done;
+	int error;
 
+	if (file_size > 0) /* it was truncated, perhaps inside a line */
+		text_char(&text, '\n');
 	text_string(&text, "# pmem log of ");
 	text_safe(&text, image[0] ? image : "?");
 	text_string(&text, ", pid ");
@@ -198,13 +221,15 @@ static void write_top(void)
 		text_safe(&text, settings_complaint());
 		text_char(&text, '\n');
 	}
-	append(file.fd, text.bytes, text.size);
-	top_size = file_size;
+	error = put(fd, text.bytes, text.size, &done);
+	if (error == 0)
+		top_size = file_size;
+	return error;
 }
 
-static void make_name(unsigned suffix)
+static void make_name(unsigned suffix, struct file_name *made)
 {
-	struct text text = {.bytes = name, .room = sizeof(name) - 1};
+	struct text text = {.bytes = made->log, .room = NAME_SIZE - 1};
 
 	text_string(&text, "pmem.");
 	text_uint(&text, (uint64_t)sys_getpid(), 0);
@@ -213,9 +238,9 @@ static void make_name(unsigned suffix)
 		text_uint(&text, suffix, 0);
 	}
 	text_string(&text, ".log");
-	name[text.size] = '\0';
-	memcpy(old_name, name, text.size);
-	memcpy(old_name + text.size, ".1", sizeof(".1"));
+	made->log[text.size] = '\0';
+	memcpy(made->old, made->log, text.size);
+	memcpy(made->old + text.size, ".1", sizeof(".1"));
 }
 
 static void make_path(const struct place *p)
@@ -225,24 +250,45 @@ static void make_path(const struct place *p)
 	if (p->path[0])
 		text_string(&text, p->path);
 	text_char(&text, '/');
-	text_string(&text, name);
+	text_string(&text, name.log);
 	path[p->path[0] ? text.size : 0] = '\0';
 }
 
-/* Makes the file called name.  Returns 0 or -errno. */
-static int make_named(struct place *p, int dir)
+/* Makes the file of that name in place of the one that there may be.  Returns 0, or -errno, and
+ * nothing changed: a file without its first lines is of no use to anybody. */
+static int make_named(struct place *p, int dir, const struct file_name *made_name)
 {
-	int error = kept_take(&file, sys_openat(dir, name,
-						O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC |
-							O_NOFOLLOW | O_NOCTTY,
-						0600));
+	enum { FLAGS = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY };
+	uint32_t forks_before = atomic_load_explicit(&forks, memory_order_relaxed);
+	uint64_t size_before = file_size;
+	struct kept made = KEPT_NONE;
+	int error = kept_take(&made, sys_openat(dir, made_name->log, FLAGS, 0600));
 
 	if (error < 0)
 		return error;
+	file_size = 0;
+	error = write_top(made.fd);
+	if (atomic_load_explicit(&forks, memory_order_relaxed) != forks_before) {
+		kept_close(&made); /* the parent's */
+		return -ESTALE;
+	}
+	if (error < 0) {
+		file_size = size_before;
+		kept_close(&made);
+		sys_call(SYS_unlinkat, dir, (long)made_name->log, 0, 0);
+		return error;
+	}
+	kept_close(&file);
+	file = made;
 	place = p;
+	name = *made_name;
 	make_path(p);
-	write_top();
 	return 0;
+}
+
+static long stat_at(int dir, const char *file_at, struct stat *st)
+{
+	return sys_call(SYS_newfstatat, dir, (long)file_at, (long)st, AT_SYMLINK_NOFOLLOW);
 }
 
 /* Makes the file under the first free name.  A name whose old generation exists is not free: that
@@ -254,14 +300,14 @@ static int make_file(struct place *p)
 	unsigned suffix;
 
 	for (suffix = 1; dir >= 0 && suffix <= SUFFIX_MAX; suffix++) {
+		struct file_name free_name;
 		struct stat st;
 
-		make_name(suffix);
+		make_name(suffix, &free_name);
 		error = -EEXIST;
-		if (sys_call(SYS_newfstatat, dir, (long)old_name, (long)&st, AT_SYMLINK_NOFOLLOW) ==
-		    0)
+		if (stat_at(dir, free_name.old, &st) == 0)
 			continue;
-		error = make_named(p, dir);
+		error = make_named(p, dir, &free_name);
 		if (error != -EEXIST)
 			break;
 	}
@@ -271,6 +317,7 @@ static int make_file(struct place *p)
 /* A descriptor of our file, found again or begun anew if it got lost; or -errno. */
 static int file_fd(void)
 {
+	enum { FLAGS = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY };
 	int fd = kept_fd(&file);
 	int dir;
 
@@ -279,16 +326,72 @@ static int file_fd(void)
 	dir = place && !sys_sandboxed() ? place_dir(place) : -EBADF;
 	if (dir < 0)
 		return dir;
-	fd = sys_openat(dir, name,
-			O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	fd = sys_openat(dir, name.log, FLAGS, 0);
 	if (fd >= 0)
 		fd = kept_retake(&file, fd);
 	if (fd == -ENOENT || fd == -ESTALE) {
 		fd = make_file(place);
-		begun_anew = true;
+		begun_anew = fd >= 0 || begun_anew;
 	}
 	return fd < 0 ? fd : file.fd;
 }
+
+/* --- between two snapshots ------------------------------------------------------------------- */
+
+/* True if the file's name does not lead to it any more. */
+static bool is_gone(int dir, const struct stat *st)
+{
+	struct stat named;
+	long error;
+
+	if (st->st_nlink == 0)
+		return true;
+	if (dir < 0)
+		return false;
+	error = stat_at(dir, name.log, &named);
+	if (error < 0)
+		return error == -ENOENT;
+	return named.st_dev != st->st_dev || named.st_ino != st->st_ino;
+}
+
+/* A file that was only moved is used on where no other one can be made. */
+static void replace_gone(bool deleted)
+{
+	if (make_file(place) == 0)
+		begun_anew = true;
+	else if (deleted)
+		kept_close(&file); /* file_fd() tries again at the next write */
+}
+
+/* Until this works nothing is written: check_room(). */
+static void begin_truncated(int fd, uint64_t size)
+{
+	uint64_t size_before = file_size;
+
+	file_size = size;
+	if (write_top(fd) == 0)
+		begun_anew = true;
+	else
+		file_size = size_before;
+}
+
+/* Where the new file cannot be made the old one gets its name back; then it is full. */
+static void rotate(int fd, int dir)
+{
+	if (gap > 0 && file_size + LINE_SIZE <= settings.log_max)
+		put_gap(fd);
+	full = sys_renameat(dir, name.log, dir, name.old) < 0;
+	if (full)
+		return;
+	if (make_named(place, dir, &name) == 0) {
+		begun_anew = true;
+		return;
+	}
+	full = true;
+	sys_renameat(dir, name.old, dir, name.log);
+}
+
+/* --- the warning ----------------------------------------------------------------------------- */
 
 static const char *reason(int error)
 {
@@ -311,6 +414,8 @@ static const char *reason(int error)
 		return "EMFILE (too many open files)";
 	case ENFILE:
 		return "ENFILE (too many open files in the system)";
+	case EFBIG:
+		return "EFBIG (file size limit)";
 	case EEXIST:
 		return "EEXIST (all names are taken)";
 	default:
@@ -318,13 +423,25 @@ static const char *reason(int error)
 	}
 }
 
+/* True if descriptor 2 is what it was at start, and a write neither blocks nor raises SIGPIPE. */
+static bool can_warn(void)
+{
+	struct pollfd output = {.fd = kept_fd(&error_output), .events = POLLOUT};
+	const struct timespec no_time = {0};
+
+	return output.fd >= 0 && sys_call(SYS_ppoll, (long)&output, 1, (long)&no_time, 0) == 1 &&
+	       output.revents == POLLOUT;
+}
+
+/* Once: then the output is forgotten. */
 static void warn(int error)
 {
 	struct text text = {.bytes = scratch, .room = sizeof(scratch)};
+	bool can = can_warn();
 
-	if (warned)
+	error_output = KEPT_NONE;
+	if (!can)
 		return;
-	warned = true;
 	text_string(&text, "pmem: cannot write a log in ");
 	text_safe(&text, start_place.path[0] ? start_place.path : "the current directory");
 	text_string(&text, ": ");
@@ -348,6 +465,7 @@ void log_init(void)
 	image_start_ns = start_ns = sys_realtime_ns();
 	if (!settings.log)
 		return;
+	kept_watch(&error_output, STDERR);
 	find_start_place();
 	find_tmp_place();
 }
@@ -371,41 +489,49 @@ bool log_open(void)
 
 bool log_write(const char *bytes, size_t size)
 {
-	return append(log_open() && !full ? file_fd() : -EFBIG, bytes, size);
+	int fd = log_open() && !full ? file_fd() : -EFBIG;
+
+	return append(begun_anew ? -ESTALE : fd, bytes, size);
 }
 
 void log_make_room(uint64_t size)
 {
+	int fd = place && !sys_sandboxed() ? file_fd() : -EBADF;
 	struct stat st;
-	int fd = kept_fd(&file);
-	int dir = place && !sys_sandboxed() ? place_dir(place) : -1;
+	int dir;
 
-	if (settings.log_max == 0 || fd < 0 || dir < 0 || sys_fstat(fd, &st) < 0)
+	full = false;
+	if (fd < 0 || sys_fstat(fd, &st) < 0)
 		return;
-	if ((uint64_t)st.st_size <= top_size || (uint64_t)st.st_size + size <= settings.log_max)
-		return;
-	full = sys_renameat(dir, name, dir, old_name) < 0;
-	if (full)
-		return;
-	kept_close(&file);
-	begun_anew = true;
-	make_named(place, dir); /* on failure file_fd() tries again at the next write */
+	dir = place_dir(place);
+	size += (uint64_t)st.st_size + (gap > 0 ? LINE_SIZE : 0);
+	if (is_gone(dir, &st))
+		replace_gone(st.st_nlink == 0);
+	else if ((uint64_t)st.st_size < file_size)
+		begin_truncated(fd, (uint64_t)st.st_size);
+	else if (settings.log_max != 0 && size > settings.log_max && (uint64_t)st.st_size > top_size)
+		rotate(fd, dir);
 }
 
-bool log_rotated(void)
+bool log_begun_anew(void)
 {
-	bool rotated = begun_anew;
+	bool was = begun_anew;
 
 	begun_anew = false;
-	return rotated;
+	return was;
 }
 
 void log_note(const char *line, size_t size)
 {
 	int fd = kept_fd(&file);
+	size_t done = 0;
 
-	if (fd >= 0 && put(fd, line, size) < size)
-		loss_add(LOSS_LOG_BYTES, size);
+	if (fd < 0)
+		return;
+	if (!half_line)
+		put(fd, line, size, &done);
+	if (done < size)
+		loss_add(LOSS_LOG_BYTES, size - done);
 }
 
 int log_start_dir(void)
@@ -425,10 +551,14 @@ uint64_t log_image_start_ns(void)
 
 void log_fork_child(void)
 {
+	atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
 	kept_close(&file);
+	error_output = KEPT_NONE;
 	place = NULL;
+	file_size = 0;
 	path[0] = '\0';
 	gap = 0;
+	half_line = false;
 	full = false;
 	begun_anew = false;
 	gave_up = false;

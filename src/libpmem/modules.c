@@ -70,9 +70,9 @@ static uint16_t region_table[REGION_TABLE_SIZE]; /* under lock: finds a region; 
 static _Atomic uint64_t cache[CACHE_SIZE];
 static _Atomic uint32_t generation = 1;
 static _Atomic bool suspected;
-static bool any_anonymous;	/* under lock: the cache has pages of anonymous code */
-static size_t text_used;   /* under lock: bytes of STORE_TEXT */
-static char *scratch_path; /* under lock; [PATH_MAX_SIZE] */
+static bool any_anonymous;	      /* under lock: the cache has pages of anonymous code */
+static size_t text_used;	      /* under lock: bytes of STORE_TEXT */
+static char *scratch_path;	      /* under lock; [PATH_MAX_SIZE] */
 static char name_copy[PATH_MAX_SIZE]; /* under lock */
 static char program_path[PATH_MAX_SIZE];
 
@@ -85,7 +85,7 @@ struct found {
 	uintptr_t start;
 	uintptr_t end;
 	const void *link_map; /* NULL when found through maps_find() */
-	const char *path; /* by maps_find() only */
+	const char *path;     /* by maps_find() only */
 };
 
 /* The program itself, from its own program headers: it never moves, and _dl_find_object() may know no
@@ -341,7 +341,8 @@ static uint16_t *region_slot(uint32_t module_id, uint32_t chunk)
 	for (;; i++) {
 		uint16_t *slot = &region_table[i % REGION_TABLE_SIZE];
 
-		if (!*slot || (regions[*slot].module_id == module_id && regions[*slot].chunk == chunk))
+		if (!*slot ||
+		    (regions[*slot].module_id == module_id && regions[*slot].chunk == chunk))
 			return slot;
 	}
 }
@@ -490,8 +491,9 @@ static void find_program(void)
 		if (headers[i].p_type != PT_LOAD)
 			continue;
 		start = headers[i].p_vaddr < start ? headers[i].p_vaddr : start;
-		end = headers[i].p_vaddr + headers[i].p_memsz > end ? headers[i].p_vaddr + headers[i].p_memsz
-								     : end;
+		end = headers[i].p_vaddr + headers[i].p_memsz > end
+			      ? headers[i].p_vaddr + headers[i].p_memsz
+			      : end;
 	}
 	if (end > start)
 		program = (struct found){.start = (start + bias) & ~(uintptr_t)4095,
@@ -503,7 +505,8 @@ static void find_program(void)
 static void find_program_path(void)
 {
 	struct maps_object object = {.path = program_path};
-	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path, sizeof(program_path) - 1);
+	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program_path,
+				      sizeof(program_path) - 1);
 
 	program_path[size > 0 ? size : 0] = 0;
 	if (!getauxval(AT_BASE) && program.end)

@@ -53,7 +53,8 @@ void peak_settle(struct peak_window *window);
  * membarrier(2), which is a full barrier in this thread too, and reads the balance. */
 static inline bool peak_grow_fast(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) + (int64_t)size;
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) +
+			  (int64_t)size;
 
 	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -62,7 +63,8 @@ static inline bool peak_grow_fast(struct peak_window *window, size_t size)
 
 static inline bool peak_shrink_fast(struct peak_window *window, size_t size)
 {
-	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) - (int64_t)size;
+	int64_t balance = __atomic_load_n((int64_t *)&window->balance, __ATOMIC_RELAXED) -
+			  (int64_t)size;
 
 	__atomic_store_n((int64_t *)&window->balance, balance, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -57,7 +57,7 @@ union process_page process_page __attribute__((visibility("hidden"), aligned(409
 
 static struct lock process_lock = {.rank = LOCK_PROCESS};
 static _Atomic enum state state;
-static _Atomic pid_t pid;	     /* of the process that recorded last in this memory */
+static _Atomic pid_t pid; /* of the process that recorded last in this memory */
 
 /* --- what to record -------------------------------------------------------------------------- */
 
@@ -154,7 +154,8 @@ static void on_fork_child(void)
 /* An old kernel cannot wipe: the C library tells of fork(), at least. */
 static void watch_forks(void)
 {
-	if (sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0) != 0 &&
+	if (sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0) !=
+		    0 &&
 	    __register_atfork)
 		__register_atfork(NULL, NULL, on_fork_child, NULL);
 }
@@ -181,8 +182,8 @@ static bool start_modules(void)
 		settings_read(environ);
 	else
 		read_kernel_environment();
-	if (getauxval(AT_SECURE) || has_data_limit() || !tree_init(settings.max_nodes) || !modules_init() ||
-	    !is_chosen() || !live_table_init(real.layout))
+	if (getauxval(AT_SECURE) || has_data_limit() || !tree_init(settings.max_nodes) ||
+	    !modules_init() || !is_chosen() || !live_table_init(real.layout))
 		return false;
 	watch_forks();
 	peak_init();
@@ -256,7 +257,8 @@ bool process_begin(void)
 		return false;
 	/* Whoever held the lock at fork() does not exist here.  One thread of the child finds that out. */
 	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING && known != me &&
-	    atomic_compare_exchange_strong_explicit(&pid, &known, me, memory_order_relaxed, memory_order_relaxed))
+	    atomic_compare_exchange_strong_explicit(&pid, &known, me, memory_order_relaxed,
+						    memory_order_relaxed))
 		lock_reset(&process_lock);
 	if (!lock_take(&process_lock))
 		return false;

@@ -48,7 +48,8 @@ static uint32_t capture(struct thread *thread, const struct record_event *event)
 		loss_add(LOSS_SHORT_STACKS, 1);
 		return TREE_STACK_BEYOND_BUDGET;
 	}
-	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) && thread->unwind.count && id >= TREE_STACK_FIRST)
+	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) &&
+	    thread->unwind.count && id >= TREE_STACK_FIRST)
 		stack_cache_put(&thread->stacks, &thread->unwind, id, counter);
 	return id;
 }
@@ -103,7 +104,8 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 	uint64_t live = live_bytes(stale->stack_id);
 	size_t size = stale->size < live ? stale->size : live;
 
-	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT, memory_order_relaxed);
+	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT,
+				 memory_order_relaxed);
 	counter_free(counter_of(thread, stale->stack_id), size, peak_epoch());
 	peak_shrink(&thread->peak, size);
 }
@@ -119,7 +121,8 @@ static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size
 static void alloc_at(struct thread *thread, const struct record_event *event, uint32_t stack_id,
 		     struct stack_cache_entry *entry)
 {
-	struct live_block live = {.addr = (uintptr_t)event->block, .size = event->size, .stack_id = stack_id};
+	struct live_block live = {
+		.addr = (uintptr_t)event->block, .size = event->size, .stack_id = stack_id};
 	struct live_block stale;
 	enum live_put put;
 
@@ -141,7 +144,8 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	thread_leave(thread);
 }
 
-__attribute__((noinline)) void *record_alloc_slow(struct thread *thread, const struct record_event *event)
+__attribute__((noinline)) void *record_alloc_slow(struct thread *thread,
+						  const struct record_event *event)
 {
 	struct stack_cache_entry *entry;
 
@@ -159,7 +163,8 @@ __attribute__((noinline)) void *record_alloc_slow(struct thread *thread, const s
 	return event->block;
 }
 
-__attribute__((noinline)) void *record_alloc_miss(struct thread *thread, const struct record_event *event)
+__attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
+						  const struct record_event *event)
 {
 	if (record_in_loader(event->fp[1]))
 		return record_alloc_slow(thread, event);
@@ -167,8 +172,9 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread, const s
 	return event->block;
 }
 
-__attribute__((noinline)) void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry,
-						   void *block, size_t size)
+__attribute__((noinline)) void *record_alloc_count(struct thread *thread,
+						   struct stack_cache_entry *entry, void *block,
+						   size_t size)
 {
 	counter_alloc(entry->counter, size, peak_epoch());
 	peak_grow(&thread->peak, size);

@@ -35,8 +35,10 @@ struct record_event {
 /* Where the functions below leave the fast path: each does the rest of the event.  A fast path makes no
  * call until its end, so that it needs no registers saved; thread: entered already, or NULL.  */
 void *record_alloc_slow(struct thread *thread, const struct record_event *event); /* all of it */
-void *record_alloc_miss(struct thread *thread, const struct record_event *event); /* not in the stack cache */
-void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry, void *block, size_t size);
+void *record_alloc_miss(struct thread *thread,
+			const struct record_event *event); /* not in the stack cache */
+void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry, void *block,
+			 size_t size);
 void *record_alloc_end(struct thread *thread, void *block);
 void record_free_slow(struct thread *thread, void *block, uintptr_t ra); /* all of it */
 void record_free_count(struct thread *thread, void *block, size_t size, uint32_t stack_id);

@@ -2,8 +2,9 @@
 /*
  * snapshot.c - writes the state of all call stacks to the log, when churn says so and at the end.
  *
- * A snapshot is a state machine: step() does a few microseconds of work and can be followed by the next
- * step in any thread, at any later time.
+ * A snapshot is a state machine: step() can be followed by the next step in any thread, at any later
+ * time.  A step takes microseconds, but for two that cannot be divided: the first name of a module
+ * makes the index of its symbols, and HEAD asks for the live table's resident pages (mincore(2)).
  *
  *   COLLECT  reads the counters of all call stacks, COUNTERS_CHUNK ids a step: all threads' frees
  *            first, then all threads' allocations
@@ -14,9 +15,12 @@
  *   FRAME    writes one of its frames
  *   TAIL     sums up what was left out
  *
- * All state is under LOCK_SNAPSHOT but for the atomics at its top.  Text goes through one buffer; what is
- * written to the log at the end of a slice are whole entries, so that a snapshot can end early only
+ * All state is under LOCK_SNAPSHOT but for the atomics at its top.  Text goes through one buffer; what
+ * is written to the log at the end of a slice are whole entries, so that a snapshot can end early only
  * between two of them, and an entry that goes beyond the limit can still be taken back.
+ *
+ * When the log refuses text the snapshot is cut: what remains of it is dropped.  The next one is
+ * complete, has the same number, and its differences are those since the last one that was not cut.
  *
  * A signal handler that interrupts a slice may fork.  The child then returns into the slice:
  * snapshot_fork_child() cannot reset what is in use there and only sets forked.
@@ -27,6 +31,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "libpmem/churn.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
 #include "libpmem/names.h"
@@ -42,27 +47,19 @@
 
 enum {
 	TEXT_SIZE = 256 * 1024,
-	TAIL_SIZE = 256,  /* "# rest" and "# end" */
-	SELECT_STEP = 64, /* ids in a step */
-	LIMIT_MIN = 4096, /* least churn of a thread between two calls, while more than one has a part in it */
-	LIMIT_WAIT = 65536,    /* the same while a snapshot is due but may not be taken */
-	RECOUNT_CHECKS = 16,   /* calls between two counts of the threads */
+	TAIL_SIZE = 256,       /* "# rest" and "# end" */
+	SELECT_STEP = 64,      /* ids in a step */
 	CREDIT_NS = 100000000, /* time that snapshots may take before their share counts */
 };
 
-#define CHURN_GRANT_MAX ((int64_t)1 << 62)
+enum phase { IDLE, COLLECT, SELECT, ORDER, HEAD, ENTRY, FRAME, TAIL }; /* in this order */
 
-enum phase { IDLE, COLLECT, SELECT, ORDER, HEAD, ENTRY, FRAME, TAIL };
-
-static _Atomic uint64_t churn;	  /* bytes since the last snapshot began, as told so far */
 static _Atomic uint64_t spent_ns; /* in all snapshots */
-static _Atomic uint32_t threads = 1;
-static _Atomic uint32_t checks;
-static _Atomic bool running;	/* a snapshot is in progress: a hint */
-static _Atomic bool over;	/* the final snapshot was begun: no other one begins or goes on */
-static _Atomic bool unwritable; /* there is no place for a log */
-static _Atomic bool forked;	/* this process began inside a slice of its parent */
-static uint64_t start_ns;	/* immutable after init */
+static _Atomic bool running;	  /* a snapshot is in progress: a hint */
+static _Atomic bool over;	  /* the final snapshot was begun: no other one begins or goes on */
+static _Atomic bool unwritable;	  /* there is no place for a log */
+static _Atomic bool forked;	  /* this process began inside a slice of its parent */
+static uint64_t start_ns;	  /* immutable after init */
 
 static struct lock lock = {.rank = LOCK_SNAPSHOT};
 
@@ -72,11 +69,12 @@ static struct {
 	uint32_t sequence; /* of the next snapshot */
 	uint32_t limit;	   /* ids below it are part of this one */
 	uint32_t next_id;
-	bool complete;	 /* counts every call stack as changed */
-	bool incomplete; /* some text was lost: the next one is complete */
+	bool complete;	/* counts every call stack as changed */
+	bool cut;	/* the log refused some of its text: nothing more is written of it */
+	bool after_cut; /* the one before was cut */
 	bool final;
 	bool any_event;
-	uint64_t churn;
+	uint64_t churn;	      /* since the last one that was not cut */
 	uint64_t size_max;    /* of its text; 0 = no limit */
 	uint64_t size_before; /* of its text that is no longer in the buffer */
 	struct snapshot_sums total, shown;
@@ -90,7 +88,8 @@ static struct {
 
 static struct counter_totals sums[COUNTERS_CHUNK]; /* under lock */
 
-/* False in a child that was forked by a signal handler inside a slice, before or after its first event. */
+/* False in a child that was forked by a signal handler inside a slice, before or after its first
+ * event. */
 static bool is_parent(void)
 {
 	return process_records() && !atomic_load_explicit(&forked, memory_order_relaxed);
@@ -98,15 +97,24 @@ static bool is_parent(void)
 
 /* --- text ------------------------------------------------------------------------------------ */
 
-/* Writes the first size bytes of the buffer. */
+static bool have_buffer(void)
+{
+	if (!now.text.bytes) {
+		now.text.bytes = sys_map(TEXT_SIZE);
+		now.text.room = now.text.bytes ? TEXT_SIZE : 0;
+	}
+	return now.text.bytes;
+}
+
+/* Writes the first size bytes of the buffer, or drops them if the snapshot is cut. */
 static void flush(size_t size)
 {
 	bool whole = size == now.text.size;
 
 	if (size == 0 || !is_parent())
 		return;
-	if (!log_write(now.text.bytes, size))
-		now.incomplete = true;
+	if (!now.cut && !log_write(now.text.bytes, size))
+		now.cut = true;
 	if (!whole)
 		memmove(now.text.bytes, now.text.bytes + size, now.text.size - size);
 	now.text.size -= size;
@@ -169,7 +177,8 @@ static void add_sums(struct snapshot_sums *to, const struct snapshot_record *rec
 	to->free_new += more.free_new;
 }
 
-/* Reads one side of the counters [first, end) of all threads into sums[].  Returns true if any thread has them. */
+/* Reads one side of the counters [first, end) of all threads into sums[].  Returns true if any thread
+ * has them. */
 static bool read_counters(uint32_t first, uint32_t end,
 			  void (*read)(const struct counters *, uint32_t, struct counter_totals *))
 {
@@ -191,6 +200,10 @@ static void note_counts(uint32_t id, const struct counter_totals *counts)
 {
 	struct snapshot_record *record = snapshot_heap_record(id);
 
+	if (now.after_cut) {
+		record->alloc -= record->alloc_new;
+		record->free -= record->free_new;
+	}
 	record->alloc_new = counts->alloc_bytes - record->alloc;
 	record->free_new = counts->free_bytes - record->free;
 	record->alloc = counts->alloc_bytes;
@@ -227,7 +240,8 @@ static void collect(void)
 
 static void select_changed(void)
 {
-	uint32_t end = now.limit - now.next_id > SELECT_STEP ? now.next_id + SELECT_STEP : now.limit;
+	uint32_t left = now.limit - now.next_id;
+	uint32_t end = left > SELECT_STEP ? now.next_id + SELECT_STEP : now.limit;
 
 	for (; now.next_id < end; now.next_id++) {
 		const struct snapshot_record *record = snapshot_heap_record(now.next_id);
@@ -322,7 +336,9 @@ static void tail(void)
 {
 	make_room();
 	snapshot_lines_tail(&now.text, now.sequence, &now.total, &now.shown);
-	now.sequence++;
+	flush(now.text.size);
+	if (!now.cut)
+		now.sequence++;
 	now.phase = IDLE;
 }
 
@@ -371,24 +387,28 @@ static void reset_child(void)
 	snapshot_lines_fork_child();
 	now.text.size = 0;
 	now.sequence = 0;
-	now.incomplete = false;
+	now.cut = false;
 	now.final = false;
 	set_phase(IDLE);
 	atomic_store_explicit(&forked, false, memory_order_relaxed);
 }
 
-/* Goes on with the snapshot until it is done or the time is deadline_ns. */
+/* Goes on with the snapshot until it is done or cut, or the time is deadline_ns. */
 static void run(uint64_t deadline_ns)
 {
 	uint64_t begin_ns = sys_monotonic_ns(), time = begin_ns;
 
-	while (now.phase != IDLE && is_parent()) {
+	while (now.phase != IDLE && !now.cut && is_parent()) {
 		step();
 		time = sys_monotonic_ns();
 		if (time >= deadline_ns)
 			break;
 	}
 	flush_entries();
+	if (now.cut) {
+		now.text.size = 0;
+		now.phase = IDLE;
+	}
 	atomic_fetch_add_explicit(&spent_ns, time - begin_ns, memory_order_relaxed);
 	if (atomic_load_explicit(&forked, memory_order_relaxed))
 		reset_child();
@@ -405,52 +425,20 @@ static uint64_t text_limit(void)
 	return settings.log_snapshot_max < half ? settings.log_snapshot_max : half;
 }
 
-static uint64_t untold_by(const struct thread *thread)
-{
-	int64_t grant = __atomic_load_n(&thread->churn_grant, __ATOMIC_RELAXED);
-
-	return (uint64_t)(grant - __atomic_load_n(&thread->churn_left, __ATOMIC_RELAXED));
-}
-
-/* What the threads have not told yet. */
-static uint64_t untold_churn(void)
-{
-	const struct thread *thread;
-	uint64_t sum = 0;
-
-	for (thread = thread_first(); thread; thread = thread->next)
-		sum += untold_by(thread);
-	return sum;
-}
-
-static void count_threads(void)
-{
-	const struct thread *thread;
-	uint32_t count = 0;
-
-	for (thread = thread_first(); thread; thread = thread->next)
-		if (atomic_load_explicit(&thread->tid, memory_order_relaxed) != 0)
-			count++;
-	atomic_store_explicit(&threads, count ? count : 1, memory_order_relaxed);
-}
-
 /* Begins a snapshot.  Returns false, and nothing begins, when memory is exhausted. */
 static bool begin(void)
 {
-	if (!now.text.bytes) {
-		now.text.bytes = sys_map(TEXT_SIZE);
-		now.text.room = now.text.bytes ? TEXT_SIZE : 0;
-	}
-	count_threads();
+	churn_count_threads();
 	now.limit = tree_stack_limit();
-	if (!now.text.bytes || !snapshot_heap_grow(now.limit))
+	if (!have_buffer() || !snapshot_heap_grow(now.limit))
 		return false;
 	snapshot_heap_clear();
 	now.size_max = text_limit();
 	log_make_room(now.size_max ? now.size_max : settings.log_max / 2);
-	now.complete = log_rotated() || now.incomplete;
-	now.incomplete = false;
-	now.churn = atomic_exchange_explicit(&churn, 0, memory_order_relaxed);
+	now.after_cut = now.cut;
+	now.complete = log_begun_anew() || now.after_cut;
+	now.churn = churn_take() + (now.after_cut ? now.churn : 0);
+	now.cut = false;
 	now.next_id = 0;
 	now.any_event = false;
 	now.size_before = 0;
@@ -469,7 +457,7 @@ static bool is_due(void)
 {
 	uint64_t spent = atomic_load_explicit(&spent_ns, memory_order_relaxed);
 
-	if (atomic_load_explicit(&churn, memory_order_relaxed) < settings.churn_thresh)
+	if (churn_told() < settings.churn_thresh)
 		return false;
 	return spent <= CREDIT_NS || spent - CREDIT_NS <= (sys_monotonic_ns() - start_ns) / 1000 *
 								  settings.snapshot_share;
@@ -484,53 +472,25 @@ static void slice(void)
 	lock_drop(&lock);
 }
 
-/* The thread's next call is due after size bytes. */
-static void grant_churn(struct thread *thread, uint64_t size)
-{
-	thread->churn_grant = thread->churn_left = size < CHURN_GRANT_MAX ? (int64_t)size
-									  : CHURN_GRANT_MAX;
-}
-
-static void set_limit(struct thread *thread)
-{
-	uint64_t told = atomic_load_explicit(&churn, memory_order_relaxed);
-	uint32_t count = atomic_load_explicit(&threads, memory_order_relaxed);
-	uint64_t left = told < settings.churn_thresh ? settings.churn_thresh - told : 0;
-	uint64_t least = LIMIT_MIN;
-
-	if (atomic_load_explicit(&running, memory_order_relaxed)) {
-		left = 0;
-	} else if (left == 0) {
-		left = settings.churn_thresh / (2 * (uint64_t)count);
-		least = LIMIT_WAIT;
-	} else if (count > 1) {
-		left /= 2 * (uint64_t)count;
-	} else {
-		least = 0;
-	}
-	grant_churn(thread, left > least ? left : least);
-}
-
 void snapshot_check(struct thread *thread)
 {
-	uint32_t count;
-
-	atomic_fetch_add_explicit(&churn, untold_by(thread), memory_order_relaxed);
+	churn_tell(thread);
 	if (is_off()) {
-		grant_churn(thread, CHURN_GRANT_MAX);
+		churn_grant_all(thread);
 		return;
 	}
-	count = atomic_fetch_add_explicit(&checks, 1, memory_order_relaxed);
-	if (thread->churn_grant == 0 || count % RECOUNT_CHECKS == 0)
-		count_threads();
 	if (atomic_load_explicit(&running, memory_order_relaxed) || is_due())
 		slice();
-	set_limit(thread);
+	if (atomic_load_explicit(&running, memory_order_relaxed))
+		churn_grant_least(thread);
+	else
+		churn_grant_next(thread);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-static bool take_lock_at_end(void)
+/* For what cannot come later.  Returns false if this thread has the lock, or another one keeps it. */
+static bool take_lock(void)
 {
 	uint64_t give_up_ns = sys_monotonic_ns() + SNAPSHOT_FINAL_WAIT_NS;
 
@@ -550,9 +510,9 @@ static void write_all(void)
 	static const char missing[] = "# final snapshot missing, see profile\n";
 	bool done = false;
 
-	if (take_lock_at_end()) {
+	if (take_lock()) {
 		run(UINT64_MAX);
-		atomic_fetch_add_explicit(&churn, untold_churn(), memory_order_relaxed);
+		churn_tell_all();
 		now.final = true;
 		done = begin();
 		run(UINT64_MAX);
@@ -584,9 +544,19 @@ void snapshot_open_log(void)
 
 void snapshot_enter_sandbox(void)
 {
-	if (is_off() || !lock_try(&lock))
+	static const char
+		line[] = "# sandbox: no more files are opened; children forked from here on "
+			 "are not recorded\n";
+
+	if (is_off())
 		return;
-	log_open();
+	if (!take_lock()) {
+		log_note(line, sizeof(line) - 1);
+		return;
+	}
+	/* Its own loss cuts a snapshot that has text already. */
+	if (log_open() && !log_write(line, sizeof(line) - 1) && now.phase > HEAD)
+		now.cut = true;
 	names_preload();
 	lock_drop(&lock);
 }
@@ -600,13 +570,15 @@ void snapshot_init(void)
 		return;
 	rss_init();
 	symbols_init();
+	/* While there is memory: the program may set limits (RLIMIT_AS) that leave none. */
+	have_buffer();
+	snapshot_heap_grow(1);
 }
 
 void snapshot_fork_child(void)
 {
-	atomic_store_explicit(&churn, 0, memory_order_relaxed);
+	churn_fork_child();
 	atomic_store_explicit(&spent_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&threads, 1, memory_order_relaxed);
 	atomic_store_explicit(&over, false, memory_order_relaxed);
 	atomic_store_explicit(&unwritable, false, memory_order_relaxed);
 	start_ns = sys_monotonic_ns();

@@ -2,8 +2,8 @@
 /*
  * snapshot_heap.h - what snapshots know of each call stack, and a heap that gives them by size.
  *
- * 48 bytes per call stack, in chunks that never move.  Everything is under LOCK_SNAPSHOT, and no call
- * takes long: a snapshot can stop after any of them.
+ * 48 bytes per call stack, in chunks that never move.  Everything is under LOCK_SNAPSHOT, and no
+ * call takes long: a snapshot can stop after any of them.
  */
 #ifndef PMEM_LIBPMEM_SNAPSHOT_HEAP_H
 #define PMEM_LIBPMEM_SNAPSHOT_HEAP_H

@@ -117,7 +117,8 @@ static bool set_admits(struct stack_cache_state *set)
 /* Blocks of the size class that the call stack has seen first, and no other, need not be told to the histogram. */
 void stack_cache_set_sizes(struct stack_cache_entry *entry)
 {
-	uint32_t sizes = atomic_load_explicit(&tree_stack(entry->stack_id)->sizes, memory_order_relaxed);
+	uint32_t sizes = atomic_load_explicit(&tree_stack(entry->stack_id)->sizes,
+					      memory_order_relaxed);
 	uint32_t size_class = sizes & HISTOGRAM_FLAG ? sizes >> 24 & 0x7f : sizes - 1;
 
 	entry->size_min = entry->size_span = 0;

@@ -31,7 +31,7 @@ struct stack_cache_entry {
 	uintptr_t key;		     /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
 	struct unwind_check *checks; /* [count], from the inside out */
 	struct counter *counter;     /* of this thread and stack_id */
-	uint32_t count; /* multiple of STACK_CACHE_GROUP */
+	uint32_t count;		     /* multiple of STACK_CACHE_GROUP */
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
 	uint16_t room_class;
@@ -50,9 +50,9 @@ struct stack_cache_state {
 };
 
 struct stack_cache {
-	struct stack_cache_entry *entries; /* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
+	struct stack_cache_entry *entries;		/* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
 	struct unwind_check *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
-	struct unwind_check *scratch; /* [STACK_CACHE_CHECKS_MAX] */
+	struct unwind_check *scratch;			/* [STACK_CACHE_CHECKS_MAX] */
 	struct unwind_check *arena;
 	uint32_t arena_left; /* checks */
 	struct stack_cache_state states[STACK_CACHE_SETS];
@@ -85,13 +85,16 @@ static inline uintptr_t stack_cache_differs(const struct unwind_check *check)
 
 /* Group by group from the inside out: what lies beyond a mismatch may not be readable, but a group reads
  * only in pages that the groups before it, or the hook's own frame, have proved (stack_cache.c). */
-static inline __attribute__((always_inline)) bool stack_cache_holds(const struct stack_cache_entry *entry)
+static inline __attribute__((always_inline)) bool stack_cache_holds(
+	const struct stack_cache_entry *entry)
 {
 	const struct unwind_check *check = entry->checks, *end = check + entry->count;
 
 	for (; check < end; check += STACK_CACHE_GROUP)
 		if (__builtin_expect((stack_cache_differs(check) | stack_cache_differs(check + 1) |
-				      stack_cache_differs(check + 2) | stack_cache_differs(check + 3)) != 0, 0))
+				      stack_cache_differs(check + 2) |
+				      stack_cache_differs(check + 3)) != 0,
+				     0))
 			return false;
 	return true;
 }

@@ -21,7 +21,7 @@
 #include "libpmem/sys.h"
 
 enum {
-	HEAD_SIZE = 4096, /* ELF header and program headers lie in the first page, or the file is odd */
+	HEAD_SIZE = 4096,  /* ELF and program headers lie in the first page, or the file is odd */
 	NOTES_SIZE = 1024, /* of a section of notes are read */
 };
 

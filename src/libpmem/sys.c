@@ -40,7 +40,8 @@ bool sys_copy(void *buffer, const void *from, size_t size)
 		const void *start;
 		size_t size;
 	} local = {buffer, size}, remote = {from, size};
-	long count = arch_syscall6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1, (long)&remote, 1, 0);
+	long count = arch_syscall6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1,
+				   (long)&remote, 1, 0);
 
 	return count >= 0 && (size_t)count == size;
 }

@@ -21,7 +21,7 @@
 
 struct thread {
 	uint32_t ready; /* owner only: mark, or THREAD_BUSY */
-	uint32_t mark;	/* owner only: value of process_mark_now() that the caches below are good for */
+	uint32_t mark; /* owner only: value of process_mark_now() that the caches below are good for */
 	int64_t churn_left; /* owner only: bytes until snapshot_check() */
 	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
 	uint32_t sample_left; /* owner only: allocations until the next lifetime sample */

@@ -49,11 +49,10 @@
 
 enum {
 	PAGE = 4096,
-	NEAR_PAGES = 64, /* pages between two frames that are proved one by one */
-	FP_STEP_MAX = 1 << 20, /* bytes that a frame without CFI may have */
+	NEAR_PAGES = 64,	/* pages between two frames that are proved one by one */
+	FP_STEP_MAX = 1 << 20,	/* bytes that a frame without CFI may have */
 	SIGNAL_FRAMES_MAX = 32, /* in one walk */
 };
-
 
 _Atomic uint32_t unwind_mappings;
 
@@ -72,7 +71,8 @@ enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
 /* Bytes of the arrays, in whole pages. */
 static size_t arrays_size(uint32_t capacity)
 {
-	size_t one = 2 * sizeof(struct unwind_frame) + 3 * sizeof(struct unwind_check) + 5 * sizeof(uint32_t);
+	size_t one = 2 * sizeof(struct unwind_frame) + 3 * sizeof(struct unwind_check) +
+		     5 * sizeof(uint32_t);
 
 	return (capacity * one + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
@@ -268,7 +268,8 @@ static enum step step_frame_pointer(struct unwind *u, struct state *s, struct un
 	/* Only up the very stack that we are on: a page elsewhere may be unmapped while we look at it. */
 	if (s->fp < s->sp || s->fp - s->sp > FP_STEP_MAX || s->sp < u->proved_start ||
 	    s->sp > u->proved_end || !prove_up_to(u, page_of(s->fp + sizeof(ra))) ||
-	    s->fp < u->proved_start || !load(u, s->fp, &outer) || !load(u, s->fp + sizeof(outer), &ra))
+	    s->fp < u->proved_start || !load(u, s->fp, &outer) ||
+	    !load(u, s->fp + sizeof(outer), &ra))
 		return STEP_TRUNCATED;
 	/* A frame pointer is above the inner one, unless the caller is code with CFI, which may use the register
 	 * for anything. */
@@ -399,7 +400,8 @@ static void store_fresh(struct unwind *u)
 		;
 	if (u->count + u->fresh_count > u->capacity) {
 		u->count = 0;
-		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
+		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN |
+							  UNWIND_TRUNCATED;
 	}
 	for (i = u->fresh_count; i-- > 0;) {
 		f = &u->fresh[i];
@@ -415,12 +417,12 @@ static void store_fresh(struct unwind *u)
 /* Index + 1 of the innermost check in [0, end) that fails; 0: all hold. */
 static uint32_t first_mismatch(const struct unwind *u, uint32_t end)
 {
-	while (end > 0) {
-		const struct unwind_check *check = &u->checks[end - 1];
+	const struct unwind_check *start = u->checks, *check = start + end;
 
-		if (*(const uintptr_t *)check->addr != check->value)
-			return end;
-		end--;
+	while (check > start) {
+		check--;
+		if (__builtin_expect(*(const uintptr_t *)check->addr != check->value, 0))
+			return (uint32_t)(check - start) + 1;
 	}
 	return 0;
 }
@@ -526,7 +528,8 @@ static void walk(struct unwind *u, const uintptr_t *fp)
 			joined = join(u, &k, &s);
 	} while (joined == JOIN_NONE && walk_step(u, &s) == STEP_OK);
 	if (joined == JOIN_FAILED)
-		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
+		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN |
+							  UNWIND_TRUNCATED;
 	if (joined != JOIN_DONE)
 		u->count = 0;
 	store_fresh(u);

@@ -22,6 +22,8 @@
 #include "libpmem/log.h"
 #include "libpmem/loss.h"
 #include "libpmem/names.h"
+#include "libpmem/process.h"
+#include "libpmem/record.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
 #include "libpmem/side_table.h"
@@ -38,6 +40,7 @@
 struct settings settings;
 _Atomic bool sys_sandbox;
 struct fakes fakes;
+union process_page process_page = {.mark = 1};
 
 struct thread *thread_first(void)
 {
@@ -69,7 +72,8 @@ void counters_read_frees(const struct counters *counters, uint32_t id, struct co
 	assert_true(fakes.has_chunk[t][id / COUNTERS_CHUNK]);
 	totals->free_bytes += fakes.freed[t][id];
 	totals->free_count += fakes.freed[t][id] != 0;
-	if (fakes.busy_program && id && id % 3 == 0) /* a block of another thread's comes and goes */
+	/* A block of another thread's comes and goes. */
+	if (fakes.busy_program && id && id % 3 == 0)
 		fakes_event((t + 1) % fakes.thread_count, id, 64, 64);
 }
 
@@ -156,6 +160,16 @@ void names_preload(void)
 
 void symbols_init(void)
 {
+}
+
+uint64_t record_inherited_freed(void)
+{
+	return 0;
+}
+
+uint64_t record_unknown_freed(void)
+{
+	return 0;
 }
 
 const char *hook_name(enum hook hook)
@@ -249,7 +263,7 @@ void log_make_room(uint64_t size)
 	(void)size;
 }
 
-bool log_rotated(void)
+bool log_begun_anew(void)
 {
 	bool was = fakes.rotated;
 
@@ -332,7 +346,8 @@ int fakes_begin(void **state)
 	fakes.id_limit = IDS;
 	fakes.deep_frames = 0;
 	fakes.zero_id = 0;
-	fakes.busy_program = fakes.fork_in_write = fakes.rotated = fakes.log_fails = fakes.log_refuses = false;
+	fakes.busy_program = fakes.fork_in_write = fakes.rotated = false;
+	fakes.log_fails = fakes.log_refuses = false;
 	fakes.clock_step_ns = 0;
 	fakes.clock_ns = 1000000000;
 	fakes.log_text = fakes.log_text ? fakes.log_text : malloc(LOG_SIZE);

@@ -1,149 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_log.c - where the log goes and what survives when the program is in its way.
- *
- * Each test runs in a child process of its own, in a directory of its own: log.c keeps state, and changes
- * of limits, users and descriptors must not reach the next test.  A failure there is an abort here.
+ * test_log.c - where the log goes, what is said when it goes nowhere, and limits.
  */
-#include <dirent.h>
-#include <fcntl.h>
-#include <limits.h>
+#define _GNU_SOURCE /* unshare() */
 #include <linux/seccomp.h>
-#include <setjmp.h>
+#include <sched.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "libpmem/log.h"
-#include "libpmem/loss.h"
-#include "libpmem/settings.h"
+#include "core/version.h"
 #include "libpmem/sys.h"
-
-struct settings settings = {.log = true, .log_max = 1 << 20};
-static const char *complaint;
-static uint64_t lost_bytes;
-
-const char *settings_complaint(void)
-{
-	return complaint;
-}
-
-void loss_add(enum loss kind, uint64_t count)
-{
-	if (kind == LOSS_LOG_BYTES)
-		lost_bytes += count;
-}
-
-/* Fails the test, from its child process. */
-#define CHECK(x)                                                        \
-	do {                                                            \
-		if (!(x)) {                                             \
-			fprintf(stderr, "line %d: %s\n", __LINE__, #x); \
-			_exit(1);                                       \
-		}                                                       \
-	} while (0)
-
-static char home[PATH_MAX];
-
-static void remove_tree(const char *path)
-{
-	char command[PATH_MAX + 16];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", path);
-	assert_int_equal(system(command), 0);
-}
-
-/* Runs body in a child, in an empty directory. */
-static void run(void (*body)(void))
-{
-	char dir[] = "log.XXXXXX";
-	int status;
-	pid_t child;
-
-	assert_non_null(mkdtemp(dir));
-	child = fork();
-	if (child == 0) {
-		CHECK(chdir(dir) == 0 && getcwd(home, sizeof(home)));
-		body();
-		_exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	remove_tree(dir);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-/* "pmem.<pid><rest>" of this process. */
-static const char *name_of(const char *rest)
-{
-	static char names[4][64];
-	static unsigned next;
-	char *name = names[next++ % 4];
-
-	snprintf(name, sizeof(names[0]), "pmem.%d%s", (int)getpid(), rest);
-	return name;
-}
-
-static const char *content(const char *path)
-{
-	static char bytes[1 << 16];
-	int fd = open(path, O_RDONLY);
-	ssize_t size = read(fd, bytes, sizeof(bytes) - 1);
-
-	close(fd);
-	bytes[size > 0 ? size : 0] = '\0';
-	return bytes;
-}
-
-static bool write_line(const char *line)
-{
-	return log_write(line, strlen(line));
-}
-
-/* What follows the lines at the top. */
-static const char *body_of(const char *path)
-{
-	const char *at = content(path);
-
-	while (*at == '#' && strncmp(at, "# pmem log", 10) == 0)
-		at = strchr(at, '\n') + 1;
-	return at;
-}
-
-/* Closes every descriptor above stderr, as daemons do. */
-static void close_all(void)
-{
-	int fd;
-
-	for (fd = 3; fd < 1200; fd++)
-		close(fd);
-}
-
-static unsigned count_files(void)
-{
-	DIR *dir = opendir(home);
-	unsigned count = 0;
-	struct dirent *entry;
-
-	while ((entry = readdir(dir)))
-		count += entry->d_name[0] != '.';
-	closedir(dir);
-	return count;
-}
+#include "log_fixture.h"
 
 static void top_lines(void)
 {
@@ -159,105 +29,13 @@ static void top_lines(void)
 	CHECK(readlink("/proc/self/exe", image, sizeof(image) - 1) > 0);
 	snprintf(want, sizeof(want), "# pmem log of %s, pid %d, start 2", image, (int)getpid());
 	CHECK(strncmp(content(name_of(".log")), want, strlen(want)) == 0);
-	CHECK(strstr(content(name_of(".log")), "Z, version 0.1.0\n# refused setting, default used: "
-					       "PMEM_LOG_MAX=a?b\none\ntwo\n"));
+	CHECK(strstr(content(name_of(".log")),
+		     "Z, version " PMEM_VERSION "\n# refused setting, default used: "
+		     "PMEM_LOG_MAX=a?b\none\ntwo\n"));
 	snprintf(want, sizeof(want), "%s/%s", home, name_of(".log"));
 	CHECK(strcmp(log_path(), want) == 0);
 	CHECK(stat(want, &st) == 0 && (st.st_mode & 07777) == 0600);
 	CHECK(count_files() == 1 && lost_bytes == 0);
-}
-
-static void put_file(const char *name)
-{
-	int fd = open(name, O_WRONLY | O_CREAT, 0600);
-
-	CHECK(fd >= 0 && write(fd, "theirs\n", 7) == 7 && close(fd) == 0);
-}
-
-static void taken_names(void)
-{
-	put_file(name_of(".log"));
-	put_file(name_of(".2.log.1"));
-	CHECK(symlink("elsewhere", name_of(".3.log")) == 0);
-	log_init();
-	CHECK(write_line("ours\n"));
-	CHECK(strcmp(body_of(name_of(".4.log")), "ours\n") == 0);
-	CHECK(strcmp(content(name_of(".log")), "theirs\n") == 0);
-	CHECK(access("elsewhere", F_OK) != 0 && access(name_of(".2.log"), F_OK) != 0);
-}
-
-static void closed_descriptors(void)
-{
-	struct stat st;
-	int fd, high = -1;
-
-	log_init();
-	close_all();
-	CHECK(write_line("one\n"));
-	close_all();
-	CHECK(write_line("two\n"));
-	/* The program's own file gets our number. */
-	for (fd = 3; fd < 1200 && high < 0; fd++)
-		if (fcntl(fd, F_GETFL) != -1 && (fcntl(fd, F_GETFL) & O_APPEND))
-			high = fd;
-	CHECK(high >= 512 && (fcntl(high, F_GETFD) & FD_CLOEXEC));
-	fd = open("program", O_RDWR | O_CREAT, 0600);
-	CHECK(dup2(fd, high) == high);
-	CHECK(write_line("three\n"));
-	CHECK(strcmp(body_of(name_of(".log")), "one\ntwo\nthree\n") == 0);
-	CHECK(fstat(high, &st) == 0 && st.st_size == 0); /* still open, and untouched */
-	CHECK(lost_bytes == 0 && !log_rotated());
-}
-
-static void replaced_file(void)
-{
-	log_init();
-	CHECK(write_line("one\n"));
-	CHECK(unlink(name_of(".log")) == 0);
-	put_file(name_of(".log"));
-	close_all();
-	CHECK(write_line("two\n"));
-	CHECK(strcmp(content(name_of(".log")), "theirs\n") == 0);
-	CHECK(strcmp(body_of(name_of(".2.log")), "two\n") == 0);
-	CHECK(log_rotated() && !log_rotated());
-}
-
-static void rotation(void)
-{
-	char line[1000];
-	unsigned i;
-
-	memset(line, 'x', sizeof(line));
-	line[sizeof(line) - 1] = '\n';
-	settings.log_max = 3000;
-	log_init();
-	log_make_room(100000); /* no file yet */
-	CHECK(log_write("first\n", 6));
-	for (i = 0; i < 2; i++) {
-		log_make_room(sizeof(line));
-		CHECK(log_write(line, sizeof(line)) && !log_rotated());
-	}
-	log_make_room(sizeof(line));
-	CHECK(log_rotated() && !log_rotated());
-	CHECK(log_write("second\n", 7));
-	CHECK(strcmp(body_of(name_of(".log")), "second\n") == 0);
-	CHECK(strncmp(body_of(name_of(".log.1")), "first\nxxx", 9) == 0);
-	log_make_room(3000);
-	CHECK(log_write("third\n", 6));
-	CHECK(strcmp(body_of(name_of(".log")), "third\n") == 0);
-	CHECK(strcmp(body_of(name_of(".log.1")), "second\n") == 0);
-	CHECK(count_files() == 2);
-	settings.log_max = 0;
-	log_make_room(1 << 30);
-	CHECK(log_write("fourth\n", 7));
-	CHECK(strcmp(body_of(name_of(".log")), "third\nfourth\n") == 0);
-}
-
-static void set_file_limit(rlim_t size)
-{
-	struct rlimit limit = {size, RLIM_INFINITY};
-
-	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
 static void file_limit(void)
@@ -273,6 +51,86 @@ static void file_limit(void)
 	CHECK(strcmp(body_of(name_of(".log")),
 		     "one\n\n# lost 14 bytes of log here\ntwo\nthree\n") == 0);
 	CHECK(lost_bytes == 14);
+}
+
+/* stderr becomes a pipe, whose other end is returned. */
+static int catch_stderr(void)
+{
+	int pipes[2];
+
+	CHECK(pipe(pipes) == 0 && dup2(pipes[1], 2) == 2 && close(pipes[1]) == 0);
+	return pipes[0];
+}
+
+/* Not even for the first lines. */
+static void file_limit_at_start(void)
+{
+	char message[1024] = {0};
+	int saved = dup(2), caught = catch_stderr();
+
+	log_init();
+	set_file_limit(10);
+	CHECK(!log_open() && !write_line("lost\n"));
+	dup2(saved, 2);
+	CHECK(read(caught, message, sizeof(message) - 1) > 0 && strstr(message, ": EFBIG"));
+	CHECK(count_files() == 0 && log_path()[0] == '\0');
+}
+
+/* A file system of one page, as "small"; false where this user may not mount. */
+static bool mount_small(void)
+{
+	CHECK(mkdir("small", 0700) == 0);
+	if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+		return false;
+	return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("tmpfs", "small", "tmpfs", 0, "size=4k") == 0;
+}
+
+static void put_page(const char *file)
+{
+	static const char page[4096];
+	int fd = open(file, O_WRONLY | O_CREAT, 0600);
+
+	CHECK(fd >= 0 && write(fd, page, sizeof(page)) == sizeof(page) && close(fd) == 0);
+}
+
+static void full_disk_at_start(void)
+{
+	char place[PATH_MAX + 16];
+
+	if (!mount_small())
+		return;
+	put_page("small/page");
+	snprintf(place, sizeof(place), "%s/small", home);
+	setenv("TMPDIR", home, 1);
+	CHECK(chdir(place) == 0);
+	log_init();
+	CHECK(log_open() && write_line("one\n"));
+	CHECK(access(name_of(".log"), F_OK) != 0 && chdir(home) == 0);
+	CHECK(strcmp(body_of(name_of(".log")), "one\n") == 0 && lost_bytes == 0);
+}
+
+static void full_disk(void)
+{
+	static char big[8192];
+	const char *at;
+	char file[128];
+
+	if (!mount_small())
+		return;
+	CHECK(chdir("small") == 0);
+	log_init();
+	snprintf(file, sizeof(file), "%s", name_of(".log"));
+	CHECK(write_line("one\n"));
+	memset(big, 'x', sizeof(big));
+	CHECK(!log_write(big, sizeof(big)) && !write_line("lost too\n"));
+	CHECK(strlen(content(file)) == 4096 && lost_bytes > 4096);
+	CHECK(mount(NULL, ".", NULL, MS_REMOUNT, "size=8k") == 0 ||
+	      mount(NULL, "../small", NULL, MS_REMOUNT, "size=8k") == 0);
+	CHECK(write_line("two\n"));
+	at = content(file) + 4096;
+	CHECK(strncmp(at, "\n# lost ", 8) == 0 && strtoul(at + 8, NULL, 10) == lost_bytes);
+	CHECK(strcmp(strchr(at + 1, '\n'), "\ntwo\n") == 0);
 }
 
 static void no_descriptors(void)
@@ -314,53 +172,99 @@ static void fallback(void)
 	CHECK(strcmp(log_path(), want) == 0);
 }
 
+static const char warning[] = "pmem: cannot write a log in ";
+
 static void nowhere(void)
 {
-	static const char start[] = "pmem: cannot write a log in ";
 	char message[1024] = {0};
-	int saved = dup(2), pipes[2];
+	int saved = dup(2), caught;
 
 	unsetenv("TMPDIR");
 	enter_removed_directory();
-	CHECK(pipe(pipes) == 0 && dup2(pipes[1], 2) == 2);
+	caught = catch_stderr();
 	log_init();
 	log_open();
 	log_open();
 	log_fork_child();
 	log_open();
 	dup2(saved, 2);
-	close(pipes[1]);
 	CHECK(!write_line("lost\n") && lost_bytes == 5);
-	CHECK(read(pipes[0], message, sizeof(message) - 1) > 0);
-	CHECK(strncmp(message, start, strlen(start)) == 0);
+	CHECK(read(caught, message, sizeof(message) - 1) > 0);
+	CHECK(strncmp(message, warning, strlen(warning)) == 0);
 	CHECK(strstr(message, ": ENOENT"));
 	CHECK(strchr(message, '\n') == message + strlen(message) - 1); /* once */
 	CHECK(log_path()[0] == '\0');
 }
 
-static void forked(void)
+/* The program closed stderr, and its data file got the number. */
+static void other_file_as_stderr(void)
 {
-	char parents[64];
-	int status;
-	pid_t child;
+	struct stat st;
+	int data = open("data", O_RDWR | O_CREAT, 0600), saved = dup(2), caught;
 
+	unsetenv("TMPDIR");
+	enter_removed_directory();
+	caught = catch_stderr();
 	log_init();
-	CHECK(write_line("parent\n"));
-	snprintf(parents, sizeof(parents), "%s", name_of(".log"));
+	CHECK(dup2(data, 2) == 2);
+	CHECK(!log_open() && fstat(2, &st) == 0);
+	dup2(saved, 2);
+	CHECK(st.st_size == 0 && read(caught, &st, 1) == 0);
+}
+
+static void closed_stderr(void)
+{
+	struct stat st;
+	int data = open("data", O_RDWR | O_CREAT, 0600), saved = dup(2);
+
+	unsetenv("TMPDIR");
+	enter_removed_directory();
+	close(2);
+	log_init();
+	CHECK(dup2(data, 2) == 2);
+	CHECK(!log_open() && fstat(2, &st) == 0);
+	dup2(saved, 2);
+	CHECK(st.st_size == 0);
+}
+
+/* Nobody reads it: a write would be SIGPIPE, or wait for ever. */
+static void unread_stderr(void)
+{
+	static char filler[1 << 20];
+	int saved = dup(2), caught;
+
+	unsetenv("TMPDIR");
+	enter_removed_directory();
+	signal(SIGPIPE, SIG_DFL);
+	caught = catch_stderr();
+	log_init();
+	CHECK(fcntl(2, F_SETFL, O_NONBLOCK) == 0 && write(2, filler, sizeof(filler)) > 0);
+	CHECK(fcntl(2, F_SETFL, 0) == 0 && !log_open());
+	caught = catch_stderr();
+	log_init();
+	close(caught);
+	CHECK(!log_open());
+	dup2(saved, 2);
+}
+
+static void forked_child_is_silent(void)
+{
+	int saved = dup(2), caught, status;
+	pid_t child;
+	char byte;
+
+	unsetenv("TMPDIR");
+	enter_removed_directory();
+	caught = catch_stderr();
+	log_init();
 	child = fork();
 	if (child == 0) {
 		log_fork_child();
-		CHECK(log_path()[0] == '\0');
-		log_note("# note\n", 7); /* no file: nothing happens */
-		CHECK(chdir("/") == 0 && write_line("child\n") && chdir(home) == 0);
-		CHECK(strcmp(body_of(name_of(".log")), "child\n") == 0);
-		_exit(0);
+		_exit(log_open());
 	}
+	dup2(saved, 2);
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	CHECK(write_line("again\n"));
-	log_note("# note\n", 7);
-	CHECK(strcmp(body_of(parents), "parent\nagain\n# note\n") == 0);
-	CHECK(count_files() == 2);
+	CHECK(read(caught, &byte, 1) == 0);
 }
 
 /* In a seccomp sandbox that kills at the first call but read, write and exit. */
@@ -398,38 +302,35 @@ static void sandbox(void)
 	CHECK(count_files() == 1);
 }
 
-/* Every test: its child's function. */
-#define TEST(name)                            \
-	static void test_##name(void **state) \
-	{                                     \
-		(void)state;                  \
-		run(name);                    \
-	}
 TEST(top_lines)
-TEST(taken_names)
-TEST(closed_descriptors)
-TEST(replaced_file)
-TEST(rotation)
 TEST(file_limit)
+TEST(file_limit_at_start)
+TEST(full_disk_at_start)
+TEST(full_disk)
 TEST(no_descriptors)
 TEST(fallback)
 TEST(nowhere)
-TEST(forked)
+TEST(other_file_as_stderr)
+TEST(closed_stderr)
+TEST(unread_stderr)
+TEST(forked_child_is_silent)
 TEST(sandbox)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_top_lines),
-		cmocka_unit_test(test_taken_names),
-		cmocka_unit_test(test_closed_descriptors),
-		cmocka_unit_test(test_replaced_file),
-		cmocka_unit_test(test_rotation),
 		cmocka_unit_test(test_file_limit),
+		cmocka_unit_test(test_file_limit_at_start),
+		cmocka_unit_test(test_full_disk_at_start),
+		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_no_descriptors),
 		cmocka_unit_test(test_fallback),
 		cmocka_unit_test(test_nowhere),
-		cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_other_file_as_stderr),
+		cmocka_unit_test(test_closed_stderr),
+		cmocka_unit_test(test_unread_stderr),
+		cmocka_unit_test(test_forked_child_is_silent),
 		cmocka_unit_test(test_sandbox),
 	};
 

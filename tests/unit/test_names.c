@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_names.c - function names: of this program, of files that changed, and of symbol tables made by hand.
+ * test_names.c - function names: of this program, of changed files, of symbol tables made by hand.
  *
  * Ground truth: addresses of this file's own functions.
  */
@@ -335,7 +335,7 @@ static void test_other_build_id(void **state)
 	expect(0x1008, NULL, 0);
 }
 
-/* The file does not fit: a copy of .dynsym from memory, which stays good after the module is gone. */
+/* The file does not fit: a copy of .dynsym from memory, which outlives the module. */
 static void test_memory(void **state)
 {
 	static struct table *table;

@@ -35,7 +35,7 @@ static void read_all(const char *const *environment)
 {
 	pid_t pid = fork();
 	const char *complaint;
-	int status;
+	int status = -1;
 
 	if (pid == 0) {
 		settings_read((char *const *)environment);

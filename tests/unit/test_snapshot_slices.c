@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_snapshot_slices.c - when snapshots are taken, in slices, by whom, and how they end.
+ * test_snapshot_slices.c - when snapshots are taken, in slices, by whom, and how they end or are cut.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 #include "libpmem/tree.h"
 #include "snapshot_fakes.h"
 
-/* The clock runs so fast that each slice is one step, and the program works between them and inside. */
+/* The clock runs so fast that each slice is one step, and the program works between them and inside.
+ */
 static void test_slices_of_one_step(void **state)
 {
 	struct reading reading;
@@ -195,6 +196,76 @@ static void test_fork_inside_a_slice(void **state)
 	assert_int_equal(reading.entry_sums.alloc_new, 5);
 }
 
+/* Begins a snapshot, one step a slice, and goes on until some of it is in the log.  Returns its
+ * checks of 1 byte, which come after the first one of 1000. */
+static unsigned begin_slowly(void)
+{
+	unsigned count = 0;
+
+	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;
+	fakes_check(1000);
+	for (; fakes.log_size == 0; count++)
+		fakes_check(1);
+	return count;
+}
+
+/* The disk is full from the middle of a snapshot on, for that one and the next: what comes then is
+ * complete and tells of the time since the last one that was not cut. */
+static void test_cut_snapshot(void **state)
+{
+	struct reading reading;
+	uint64_t all_alloc = 0, all_free = 0;
+	unsigned writes, i, more;
+
+	(void)state;
+	fakes_check(1000 + fakes_work(500));
+	reading = fakes_read_one();
+	fakes_expect_totals(&reading, &all_alloc, &all_free);
+	fakes_work(500);
+	more = begin_slowly();
+	fakes_work(100);
+	fakes.log_fails = true;
+	writes = fakes.write_count;
+	for (i = 0; i < 10000; i++)
+		fakes_check(0);
+	assert_int_equal(fakes.write_count, writes + 1); /* the rest of it is not even tried */
+	fakes.clock_step_ns = 0;
+	fakes_check(1000);
+	assert_int_equal(fakes.write_count, writes + 2);
+	fakes.log_fails = false;
+	fakes.log_size = 0;
+	memset(fakes.shown_alloc, 0, sizeof(fakes.shown_alloc));
+	memset(fakes.shown_free, 0, sizeof(fakes.shown_free));
+	fakes_check(1000);
+	reading = fakes_read_one();
+	assert_int_equal(reading.sequence, 1);
+	assert_int_equal(reading.rest_stacks, 0);
+	assert_int_equal(reading.churn, 3000 + more);
+	fakes_expect_totals(&reading, &all_alloc, &all_free);
+}
+
+static void test_sandbox_is_noted(void **state)
+{
+	static const char
+		line[] = "# sandbox: no more files are opened; children forked from here on "
+			 "are not recorded\n";
+	size_t before;
+
+	(void)state;
+	snapshot_enter_sandbox();
+	assert_string_equal(fakes.log_text, line);
+	fakes.log_size = 0;
+	fakes_work(500);
+	begin_slowly();
+	before = fakes.log_size;
+	snapshot_enter_sandbox(); /* between two entries */
+	assert_string_equal(fakes.log_text + before, line);
+	fakes.log_size = before;
+	fakes.clock_step_ns = 0;
+	fakes_check(1);
+	fakes_read_one();
+}
+
 static void *worker(void *argument)
 {
 	unsigned t = (unsigned)(uintptr_t)argument, i;
@@ -244,6 +315,8 @@ int main(void)
 		cmocka_unit_test_setup(test_share_of_time, fakes_begin),
 		cmocka_unit_test_setup(test_off, fakes_begin),
 		cmocka_unit_test_setup(test_fork_inside_a_slice, fakes_begin),
+		cmocka_unit_test_setup(test_cut_snapshot, fakes_begin),
+		cmocka_unit_test_setup(test_sandbox_is_noted, fakes_begin),
 		cmocka_unit_test_setup(test_threads, fakes_begin),
 	};
 

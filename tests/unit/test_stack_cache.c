@@ -25,6 +25,8 @@
 enum {
 	WORDS = 1 << 16,
 	CHECKS_MAX = STACK_CACHE_CHECKS_MAX + 2,
+	LENGTH_MAX = STACK_CACHE_CHECKS_MAX - 32, /* of a call stack that fits, on a few pages */
+	PAGE = 4096,
 	IDS = 100000,
 	MISSES_MAX = 12, /* in a row until a set rests, for so many lookups: */
 	COOLDOWN = 50,
@@ -51,7 +53,8 @@ static int begin(void **state)
 	(void)state;
 	for (i = 0; i < WORDS; i++)
 		words[i] = 0x400000 + i * 16;
-	unwind.flags = unwind.mappings = 0;
+	unwind.flags = 0;
+	unwind.mappings = 0;
 	unwind_mappings = 0;
 	loss_fork_child();
 	return !stack_cache_init(&cache);
@@ -134,7 +137,7 @@ static void every_length(void **state)
 	uint32_t count;
 
 	(void)state;
-	for (count = 0; count <= STACK_CACHE_CHECKS_MAX; count++) {
+	for (count = 0; count <= LENGTH_MAX; count++) {
 		uint32_t at = 1 + count * 8;
 
 		assert_int_equal(find(at, 3), 0);
@@ -147,9 +150,8 @@ static void every_length(void **state)
 
 static void every_check_counts(void **state)
 {
-	static const uint32_t counts[] = {1,  2,  3,   4,   5,	 6,
-					  7,  8,  9,   15,  16,	 17,
-					  31, 64, 127, 128, 500, STACK_CACHE_CHECKS_MAX};
+	static const uint32_t counts[] = {1,  2,  3,  4,  5,  6,   7,	8,   9,
+					  15, 16, 17, 31, 64, 127, 128, 500, LENGTH_MAX};
 	uint32_t c, i;
 
 	(void)state;
@@ -200,7 +202,6 @@ static void the_key_counts(void **state)
 /* What lies further out than a mismatch may be gone: a fiber's stack, unmapped. */
 static void nothing_is_read_beyond_a_mismatch(void **state)
 {
-	enum { PAGE = 4096 };
 	uintptr_t *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			       0);
 	uint32_t inner, i;
@@ -214,13 +215,43 @@ static void nothing_is_read_beyond_a_mismatch(void **state)
 		stack_cache_put(&cache, &unwind, 5, counter_of(5));
 		assert_int_equal(find(100, 0), 5);
 		assert_int_equal(mprotect(page, PAGE, PROT_NONE), 0);
-		words[100 + inner]++;
-		assert_int_equal(find(100, 0), 0);
-		words[100 + inner]--;
+		for (i = 1; i <= inner; i++) {
+			words[100 + i]++;
+			assert_int_equal(find(100, 0), 0);
+			words[100 + i]--;
+		}
 		assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
+		for (i = 0; i < 3; i++) {
+			page[i]++;
+			assert_int_equal(find(100, 0), 0);
+			page[i]--;
+		}
 		assert_int_equal(find(100, 0), 5);
 	}
 	munmap(page, PAGE);
+}
+
+/* Each check on a page of its own, which is readable only as long as those further in hold. */
+static void checks_on_many_pages(void **state)
+{
+	enum { PAGES = 100 };
+	char *pages = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
+	uint32_t i;
+
+	(void)state;
+	describe(100, PAGES, 0);
+	for (i = 0; i < PAGES; i++) /* from the outside in */
+		checks[i] = (struct unwind_check){(uintptr_t)pages + (PAGES - 1 - i) * PAGE, 0};
+	stack_cache_put(&cache, &unwind, 5, counter_of(5));
+	assert_int_equal(find(100, 0), 5);
+	for (i = PAGES; i-- > 0;) {
+		pages[i * PAGE] = 1;
+		assert_int_equal(find(100, 0), 0);
+		mprotect(pages + (i + 1) * PAGE, (PAGES - 1 - i) * PAGE, PROT_NONE);
+		assert_int_equal(find(100, 0), 0);
+	}
+	munmap(pages, PAGES * PAGE);
 }
 
 static void four_ways(void **state)
@@ -278,7 +309,8 @@ static void cooldown(void **state)
 static void unclean_entries_end_with_mappings(void **state)
 {
 	(void)state;
-	unwind.mappings = unwind_mappings = 41;
+	unwind_mappings = 41;
+	unwind.mappings = 41;
 	unwind.flags = UNWIND_UNCLEAN;
 	put(10, 5, 0, 1);
 	unwind.flags = UNWIND_UNCLEAN | UNWIND_TRUNCATED;
@@ -327,7 +359,7 @@ static void rooms(void **state)
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
 		number = (seed >> 40) % PLACES;
 		at = 1 + number * STEP;
-		count = (1 + (uint32_t)(seed >> 33) % 1023) >> (seed >> 60) % 10;
+		count = (1 + (uint32_t)(seed >> 33) % LENGTH_MAX) >> (seed >> 60) % 10;
 		count += count == 0;
 		put(at, count, 0, 1 + number);
 		latest[sets[number]] = number + 1;
@@ -359,13 +391,13 @@ static void full_cache(void **state)
 		if (used[sets[i]]++ >= STACK_CACHE_WAYS)
 			continue;
 		at[filled] = 1 + i;
-		put(1 + i, filled * 16, 0, 1 + filled);
+		put(1 + i, filled * 15, 0, 1 + filled);
 		filled++;
 	}
 	assert_int_equal(filled, ENTRIES);
 	for (i = 0; i < filled; i++) {
 		assert_int_equal(find(at[i], 0), 1 + i);
-		for (count = 1; count <= i * 16; count += 5) {
+		for (count = 1; count <= i * 15; count += 5) {
 			words[at[i] + count] ^= 1;
 			assert_int_equal(find(at[i], 0), 0);
 			words[at[i] + count] ^= 1;
@@ -392,13 +424,13 @@ static void exhausted_memory(void **state)
 	assert_int_equal(find(10, 0), 1);
 	before = memory_exhaust();
 	for (i = 0; loss_count(LOSS_MEMORY) == 2; i++) /* uses up what is there */
-		put(300 + i, 1000, 0, 2);
+		put(300 + i, 900, 0, 2);
 	for (i = 0; i < STACK_CACHE_WAYS; i++)
-		put(10, 1000, 0, 3);
+		put(10, 900, 0, 3);
 	found = find(10, 0);
 	memory_restore(before);
 	assert_int_equal(found, 0); /* it gave up its room for none */
-	put(10, 1000, 0, 4);
+	put(10, 900, 0, 4);
 	assert_int_equal(find(10, 0), 4);
 }
 
@@ -451,6 +483,7 @@ int main(void)
 		cmocka_unit_test_setup(every_check_counts, begin),
 		cmocka_unit_test_setup(the_key_counts, begin),
 		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, begin),
+		cmocka_unit_test_setup(checks_on_many_pages, begin),
 		cmocka_unit_test_setup(four_ways, begin),
 		cmocka_unit_test_setup(cooldown, begin),
 		cmocka_unit_test_setup(unclean_entries_end_with_mappings, begin),

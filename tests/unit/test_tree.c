@@ -383,7 +383,8 @@ static void budget_then_truncated_then_beyond(void **state)
 
 static void exhausted_memory(void **state)
 {
-	uint32_t parent = insert_one(TREE_ROOT, 9, 0), i, lost;
+	enum { MANY = 1000 };
+	uint32_t parent = insert_one(TREE_ROOT, 9, 0), i, lost, limit;
 	struct rlimit before;
 
 	(void)state;
@@ -394,18 +395,20 @@ static void exhausted_memory(void **state)
 	assert_int_equal(tree_find(parent, 1 + i % 2), 0);
 	assert_int_not_equal(insert_one(parent, 1 + i % 2, 0), 0);
 
-	/* The side hash. */
+	/* The side hash, when it would have to grow. */
+	limit = tree_stack_limit();
 	before = memory_exhaust();
-	for (i = 0; i < 100 && insert_one(TREE_ROOT, 100 + i, 0); i++)
+	for (i = 0; i < MANY && insert_one(TREE_ROOT, 100 + i, 0); i++)
 		;
 	lost = (uint32_t)loss_count(LOSS_MEMORY);
 	memory_restore(before);
-	assert_true(i > 5 && i < 20);
+	assert_true(i > 5 && i < MANY);
 	assert_int_equal(lost, 1);
 	assert_int_equal(tree_find(TREE_ROOT, 100 + i), 0);
-	for (; i < 100; i++)
+	assert_int_equal(tree_stack_limit(), limit + i); /* no id is lost */
+	for (; i < MANY; i++)
 		assert_int_not_equal(insert_one(TREE_ROOT, 100 + i, 0), 0);
-	for (i = 0; i < 100; i++)
+	for (i = 0; i < MANY; i++)
 		assert_int_equal(tree_parent(tree_find(TREE_ROOT, 100 + i)), TREE_ROOT);
 }
 

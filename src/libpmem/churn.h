@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * churn.h - bytes allocated and freed since the last snapshot began.
+ *
+ * Each thread counts down churn_left by itself and tells only when it is used up: snapshot_check()
+ * calls churn_tell(), then one of the churn_grant_*() functions.
+ */
+#ifndef PMEM_LIBPMEM_CHURN_H
+#define PMEM_LIBPMEM_CHURN_H
+#include <stdint.h>
+
+#include "libpmem/thread.h"
+
+/* Adds what the thread did since its last grant to the process's churn. */
+void churn_tell(const struct thread *thread);
+
+/* Adds what all threads did since theirs, which they go on with: at the end, for the last snapshot. */
+void churn_tell_all(void);
+
+/* The process's churn, as told so far. */
+uint64_t churn_told(void);
+
+/* The same, which begins at 0 again. */
+uint64_t churn_take(void);
+
+/* The thread's next call is due when the next snapshot can be: with one thread exactly then. */
+void churn_grant_next(struct thread *thread);
+
+/* The next call is due soon: a snapshot is in progress. */
+void churn_grant_least(struct thread *thread);
+
+/* No further call is needed. */
+void churn_grant_all(struct thread *thread);
+
+/* Counts the threads, among which what is left is divided. */
+void churn_count_threads(void);
+
+void churn_fork_child(void);
+
+#endif
