@@ -301,7 +301,7 @@ def parse(paths, totals="all"):
 
 def find(folder):
     """The generations of every log in folder: a list of lists of paths, oldest generation first."""
-    logs = sorted(folder.glob("pmem.*.log"), key=lambda p: (p.stat().st_mtime_ns, p.name))
+    logs = sorted((p for p in folder.glob("pmem.*.log") if not p.is_symlink()), key=lambda p: (p.stat().st_mtime_ns, p.name))
     found = []
     for path in logs:
         old = path.with_name(path.name + ".1")

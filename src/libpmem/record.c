@@ -5,6 +5,7 @@
 #include "libpmem/record.h"
 
 #include "config.h"
+#include "libpmem/assert.h"
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
 #include "libpmem/snapshot.h"
@@ -126,6 +127,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	struct live_block stale;
 	enum live_put put;
 
+	ASSERT(stack_id > 0 && stack_id < tree_stack_limit());
 	verify_capture(thread, event->fp, stack_id);
 	live.birth_ns = sample(thread);
 	/* Into the side table, so that the free takes the slow path and looks who calls. */

@@ -34,6 +34,7 @@
 #include "libpmem/churn.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
+#include "libpmem/loss.h"
 #include "libpmem/names.h"
 #include "libpmem/process.h"
 #include "libpmem/rss.h"
@@ -235,7 +236,8 @@ static void collect(void)
 	if (end < now.limit)
 		return;
 	now.next_id = 0;
-	now.phase = now.any_event ? SELECT : IDLE;
+	/* A program all of whose events were lost must not pass for one that had none. */
+	now.phase = now.any_event || loss_count(LOSS_EVENTS) > 0 ? SELECT : IDLE;
 }
 
 static void select_changed(void)

@@ -22,7 +22,7 @@ void snapshot_init(void);
  * goes on with a snapshot if one is due.  The caller has entered the thread. */
 void snapshot_check(struct thread *thread);
 
-/* The final snapshot; at most once in a process, and only if any event was recorded.  Waits up to
+/* The final snapshot; at most once in a process, and only if any event was recorded or lost.  Waits up to
  * SNAPSHOT_FINAL_WAIT_NS for a slice of another thread. */
 void snapshot_final(void);
 

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "libpmem/assert.h"
 #include "libpmem/histogram.h"
 #include "libpmem/loss.h"
 #include "libpmem/sys.h"
@@ -173,6 +174,7 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	struct stack_cache_entry *entry;
 	uint32_t count;
 
+	ASSERT(unwind->count > 0 && leaf->check_end > 0);
 	if (!set_admits(set))
 		return;
 	count = copy_checks(unwind, cache->scratch, STACK_CACHE_CHECKS_MAX);

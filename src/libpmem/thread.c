@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "libpmem/assert.h"
 #include "libpmem/loss.h"
 #include "libpmem/modules.h"
 #include "libpmem/settings.h"
@@ -111,6 +112,7 @@ static struct thread *inherit(void)
 
 static void hand_over(struct thread *thread)
 {
+	ASSERT(thread->level == 0);
 	peak_leave(&thread->peak);
 	unwind_flush(&thread->unwind);
 	stack_cache_flush(&thread->stacks);

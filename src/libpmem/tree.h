@@ -36,7 +36,6 @@ enum { TREE_STACK_HOOK_SHIFT = 8, TREE_STACK_NO_HOOK = 0xff };
 
 enum tree_stack_flag {
 	TREE_STACK_INEXACT = 1, /* a stale block was charged to it: bytes and counts are estimates */
-	TREE_STACK_TRUNCATED = 2, /* the walk ended before the outermost frame */
 };
 
 /* Begins a tree of at most max_nodes nodes, and a tenth more for truncated call stacks.  False: no memory. */

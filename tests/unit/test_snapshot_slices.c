@@ -91,6 +91,16 @@ static void test_final_of_nothing(void **state)
 	assert_int_equal(fakes.log_size + fakes.note_size, 0);
 }
 
+/* No memory for any event: that must be seen. */
+static void test_final_of_lost_events(void **state)
+{
+	(void)state;
+	loss_add(LOSS_EVENTS, 7);
+	snapshot_final();
+	assert_non_null(strstr(fakes.log_text, " lost=7 events=7\n"));
+	assert_int_equal(fakes_read_one().entries, 0);
+}
+
 /* From a signal handler or from exit() inside a slice: the lock is this thread's. */
 static void test_final_inside_a_slice(void **state)
 {
@@ -310,6 +320,7 @@ int main(void)
 		cmocka_unit_test_setup(test_slices_of_one_step, fakes_begin),
 		cmocka_unit_test_setup(test_final, fakes_begin),
 		cmocka_unit_test_setup(test_final_of_nothing, fakes_begin),
+		cmocka_unit_test_setup(test_final_of_lost_events, fakes_begin),
 		cmocka_unit_test_setup(test_final_inside_a_slice, fakes_begin),
 		cmocka_unit_test_setup(test_limits, fakes_begin),
 		cmocka_unit_test_setup(test_share_of_time, fakes_begin),
