@@ -279,6 +279,79 @@ def test_no_place_for_a_log_is_said_once(public_run, public):
     assert line.startswith("pmem: cannot write a log in %s" % folder)
 
 
+# -- whoever is in its way -------------------------------------------------------------------------
+TOTAL = 2 * 40000 * 100 + 1234
+
+
+def in_the_way(run, programs, how):
+    """The folder in which the program ran, whatever it holds now."""
+    result = run([programs("log_in_the_way.c"), how], {"PMEM_SNAPSHOT_SHARE": "1000"})
+    assert result.code == 0
+    pmem_run.assert_silent(result.err)
+    return result.folder
+
+
+def assert_whole(log):
+    """The log stands for itself: its first snapshot is complete, its last one right."""
+    first = log.snapshots[0]
+    assert log.top[0].startswith("pmem log of ") and not log.torn and log.lost == 0
+    assert {pmem_names.function(pmem_names.stack(e)[0]) for e in first.entries} >= {"keep", "take"}
+    assert live(log, "keep") == 1234 and sum(e.alloc_total for e in log.state().values()) >= TOTAL
+    assert len(log.snapshots) > 2
+
+
+@pytest.mark.parametrize("how", ["nothing", "delete", "truncate"])
+def test_log_that_is_deleted_or_truncated_begins_anew_under_its_name(run, programs, how):
+    folder = in_the_way(run, programs, how)
+    (path,) = folder.iterdir()
+    log = pmem_log.parse(path)
+    assert_whole(log)
+    assert (log.snapshots[0].seq > 0) == (how != "nothing")
+
+
+def test_log_that_is_moved_begins_anew(run, programs):
+    folder = in_the_way(run, programs, "move")
+    new, = folder.glob("*.log")
+    assert_whole(pmem_log.parse(new))
+    both = pmem_log.parse([folder / "moved", new])
+    assert [s.seq for s in both.snapshots] == list(range(len(both.snapshots)))
+
+
+@pytest.mark.parametrize("how", ["replace", "replace-by-link"])
+def test_file_in_place_of_the_log_is_never_written(run, programs, how):
+    folder = in_the_way(run, programs, how)
+    (log,) = folder.glob("*.2.log")
+    (other,) = set(folder.iterdir()) - {log}
+    assert_whole(pmem_log.parse(log))
+    assert other.is_symlink() if how == "replace-by-link" else other.read_text() == "mine\n"
+
+
+def test_lost_text_is_marked_once_and_a_complete_snapshot_follows(run, programs):
+    folder = in_the_way(run, programs, "limit-files")
+    (path,) = folder.iterdir()
+    text = path.read_text()
+    assert text.count("\n# lost ") == 1
+    after = text[text.index("\n# lost "):].split("\n", 2)[2]
+    assert after.startswith("# time=") and "log_bytes=" in after.split("\n")[0]
+    log = pmem_log.parse(path)
+    assert live(log, "keep") == 1234 and log.lost == int(log.last.figures["log_bytes"]) == log.last.figure("lost")
+    assert sum(s.churn for s in log.snapshots) >= 2 * 3 * 40000 * 100
+
+
+def test_address_space_limit_leaves_the_final_snapshot(run, programs):
+    folder = in_the_way(run, programs, "limit-memory")
+    (path,) = folder.iterdir()
+    assert pmem_log.parse(path).last.live_sum() >= 1234
+
+
+def test_sandbox_is_noted(run, programs):
+    folder = in_the_way(run, programs, "sandbox")
+    (path,) = folder.iterdir()
+    log = pmem_log.parse(path)
+    assert log.notes == ["sandbox: no more files are opened; children forked from here on are not recorded"]
+    assert live(log, "keep") == 1234
+
+
 # -- descriptors -----------------------------------------------------------------------------------
 def test_program_sees_the_descriptors_it_would_see(run, programs):
     mine = run.both([programs("descriptors.c")])

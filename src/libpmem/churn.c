@@ -2,8 +2,8 @@
 /*
  * churn.c - bytes allocated and freed since the last snapshot began.
  *
- * Called in any thread, without a lock.  A thread's churn_left and churn_grant are written by itself
- * only; others read them as hints.
+ * Called in any thread, without a lock.  A thread's churn_left and churn_grant are written by
+ * itself only; others read them as hints.
  */
 #include "libpmem/churn.h"
 

@@ -14,7 +14,8 @@
 /* Adds what the thread did since its last grant to the process's churn. */
 void churn_tell(const struct thread *thread);
 
-/* Adds what all threads did since theirs, which they go on with: at the end, for the last snapshot. */
+/* Adds what all threads did since theirs, which they go on with: at the end, for the last
+ * snapshot. */
 void churn_tell_all(void);
 
 /* The process's churn, as told so far. */

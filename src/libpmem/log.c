@@ -2,10 +2,10 @@
 /*
  * log.c - the file pmem.$pid.log.
  *
- * Everything here is under LOCK_SNAPSHOT, but for log_init() and log_fork_child(), which run while
- * there is one thread, and log_note(), which only reads.  The program owns the descriptor table, the
- * current directory and the limits, and changes them as it likes; others may move, truncate or delete
- * the file: each write starts from scratch.
+ * Everything here is under LOCK_SNAPSHOT, but for log_init() and log_fork_child(), which run
+ * while there is one thread, and log_note(), which only reads.  The program owns the descriptor
+ * table, the current directory and the limits, and changes them as it likes; others may move,
+ * truncate or delete the file: each write starts from scratch.
  *
  * A signal handler that interrupts log_write() may fork: in the child log_fork_child() then runs
  * below an unfinished log_write(), which must find a state it can fail with.
@@ -122,9 +122,9 @@ static void find_tmp_place(void)
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* 0, or why size more bytes must not be written: beyond RLIMIT_FSIZE that would raise SIGXFSZ, and
- * what follows in a file that was truncated has no beginning.  In a sandbox neither the limit nor the
- * size can be asked for, and nothing can be renamed: what was known must do. */
+/* 0, or why size more bytes must not be written: beyond RLIMIT_FSIZE that would raise SIGXFSZ,
+ * and what follows in a file that was truncated has no beginning.  In a sandbox neither the limit
+ * nor the size can be asked for, and nothing can be renamed: what was known must do. */
 static int check_room(int fd, size_t size)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* struct rlimit64: soft, hard */
@@ -498,18 +498,20 @@ void log_make_room(uint64_t size)
 {
 	int fd = place && !sys_sandboxed() ? file_fd() : -EBADF;
 	struct stat st;
+	uint64_t now;
 	int dir;
 
 	full = false;
 	if (fd < 0 || sys_fstat(fd, &st) < 0)
 		return;
 	dir = place_dir(place);
-	size += (uint64_t)st.st_size + (gap > 0 ? LINE_SIZE : 0);
+	now = (uint64_t)st.st_size;
+	size += now + (gap > 0 ? LINE_SIZE : 0);
 	if (is_gone(dir, &st))
 		replace_gone(st.st_nlink == 0);
-	else if ((uint64_t)st.st_size < file_size)
-		begin_truncated(fd, (uint64_t)st.st_size);
-	else if (settings.log_max != 0 && size > settings.log_max && (uint64_t)st.st_size > top_size)
+	else if (now < file_size)
+		begin_truncated(fd, now);
+	else if (settings.log_max != 0 && size > settings.log_max && now > top_size)
 		rotate(fd, dir);
 }
 

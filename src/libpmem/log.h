@@ -3,12 +3,13 @@
  * log.h - the file pmem.$pid.log.
  *
  * Called by snapshot.c under LOCK_SNAPSHOT, and by process.c at start.  The file is made in the
- * directory that was current at start, O_EXCL, 0600; where the name exists the next free suffix is
- * taken (pmem.$pid.2.log).  Before each write the descriptor is checked to still be this file (the
- * program may have closed or replaced it); if not, the file is reopened for appending through the
- * directory's descriptor or by its absolute path.  Between two snapshots log_make_room() looks after
- * the file: it is renamed to NAME.1 and begun anew where the next one could take it beyond
- * settings.log_max, and begun anew where somebody truncated, moved, deleted or replaced it.
+ * directory that was current at start, O_EXCL, 0600; where the name exists the next free suffix
+ * is taken (pmem.$pid.2.log).  Before each write the descriptor is checked to still be this file
+ * (the program may have closed or replaced it); if not, the file is reopened for appending
+ * through the directory's descriptor or by its absolute path.  Between two snapshots
+ * log_make_room() looks after the file: it is renamed to NAME.1 and begun anew where the next one
+ * could take it beyond settings.log_max, and begun anew where somebody truncated, moved, deleted
+ * or replaced it.
  */
 #ifndef PMEM_LIBPMEM_LOG_H
 #define PMEM_LIBPMEM_LOG_H
@@ -20,9 +21,9 @@
  * start time.  Makes no file. */
 void log_init(void);
 
-/* Creates the file if there is none yet, with the # lines that name the process image.  Falls back to
- * $TMPDIR; then gives up (returns false) and warns, once in the life of the process, never in a forked
- * child, and only if descriptor 2 still is what it was in log_init(). */
+/* Creates the file if there is none yet, with the # lines that name the process image.  Falls
+ * back to $TMPDIR; then gives up (returns false) and warns, once in the life of the process,
+ * never in a forked child, and only if descriptor 2 still is what it was in log_init(). */
 bool log_open(void);
 
 /* Appends; opens the file if need be.  What cannot be written is counted as LOSS_LOG_BYTES; then
@@ -31,8 +32,8 @@ bool log_open(void);
  * missing. */
 bool log_write(const char *bytes, size_t size);
 
-/* Before each snapshot: makes sure that its name still leads to the file, which has its first lines and
- * room for size more bytes below settings.log_max; else begins a new one. */
+/* Before each snapshot: makes sure that its name still leads to the file, which has its first
+ * lines and room for size more bytes below settings.log_max; else begins a new one. */
 void log_make_room(uint64_t size);
 
 /* True once after the log began anew: the next snapshot must be complete. */
@@ -42,8 +43,8 @@ bool log_begun_anew(void);
  * LOCK_SNAPSHOT.  What cannot be written is counted as LOSS_LOG_BYTES. */
 void log_note(const char *line, size_t size);
 
-/* When this process image began to be recorded (CLOCK_REALTIME, ns): log_init()'s time, not the time
- * of a fork. */
+/* When this process image began to be recorded (CLOCK_REALTIME, ns): log_init()'s time, not the
+ * time of a fork. */
 uint64_t log_image_start_ns(void);
 
 /* Descriptor of the directory that was current at start, or -1. */
@@ -52,8 +53,8 @@ int log_start_dir(void);
 /* Absolute path of the file; "" = none. */
 const char *log_path(void);
 
-/* The parent's file is the parent's: closes the copy of its descriptor if it still is that.  From then
- * on nothing is said on stderr. */
+/* The parent's file is the parent's: closes the copy of its descriptor if it still is that.  From
+ * then on nothing is said on stderr. */
 void log_fork_child(void);
 
 #endif

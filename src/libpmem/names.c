@@ -7,9 +7,9 @@
  * LOCK_SNAPSHOT.
  *
  * A forked child cannot tell what the parent's threads left unfinished, and module records begin
- * anew there: names_fork_child() only starts a new generation.  What has another generation is remade
- * when it is asked for.  An index gets its generation last and loses it first (fences): one
- * that has any is whole, and can be given back.
+ * anew there: names_fork_child() only starts a new generation.  What has another generation is
+ * remade when it is asked for.  An index gets its generation last and loses it first (fences):
+ * one that has any is whole, and can be given back.
  */
 #include "libpmem/names.h"
 

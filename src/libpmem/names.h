@@ -2,10 +2,11 @@
 /*
  * names.h - function names for the log, from ELF symbol tables.
  *
- * Called by snapshot.c under LOCK_SNAPSHOT only.  A module's .symtab (or, where there is none, its
- * .dynsym) is copied from its file if the file is the one that was loaded and the table is not larger
- * than settings.symtab_max; otherwise .dynsym is copied from memory: symbols.h.  A sorted index is
- * built once per module, in one go; a name is used only if the symbol's size covers the address.
+ * Called by snapshot.c under LOCK_SNAPSHOT only.  A module's .symtab (or, where there is none,
+ * its .dynsym) is copied from its file if the file is the one that was loaded and the table is
+ * not larger than settings.symtab_max; otherwise .dynsym is copied from memory: symbols.h.  A
+ * sorted index is built once per module, in one go; a name is used only if the symbol's size
+ * covers the address.
  */
 #ifndef PMEM_LIBPMEM_NAMES_H
 #define PMEM_LIBPMEM_NAMES_H

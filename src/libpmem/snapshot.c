@@ -2,9 +2,10 @@
 /*
  * snapshot.c - writes the state of all call stacks to the log, when churn says so and at the end.
  *
- * A snapshot is a state machine: step() can be followed by the next step in any thread, at any later
- * time.  A step takes microseconds, but for two that cannot be divided: the first name of a module
- * makes the index of its symbols, and HEAD asks for the live table's resident pages (mincore(2)).
+ * A snapshot is a state machine: step() can be followed by the next step in any thread, at any
+ * later time.  A step takes microseconds, but for two that cannot be divided: the first name of a
+ * module makes the index of its symbols, and HEAD asks for the live table's resident pages
+ * (mincore(2)).
  *
  *   COLLECT  reads the counters of all call stacks, COUNTERS_CHUNK ids a step: all threads' frees
  *            first, then all threads' allocations
@@ -15,9 +16,10 @@
  *   FRAME    writes one of its frames
  *   TAIL     sums up what was left out
  *
- * All state is under LOCK_SNAPSHOT but for the atomics at its top.  Text goes through one buffer; what
- * is written to the log at the end of a slice are whole entries, so that a snapshot can end early only
- * between two of them, and an entry that goes beyond the limit can still be taken back.
+ * All state is under LOCK_SNAPSHOT but for the atomics at its top.  Text goes through one buffer;
+ * what is written to the log at the end of a slice are whole entries, so that a snapshot can end
+ * early only between two of them, and an entry that goes beyond the limit can still be taken
+ * back.
  *
  * When the log refuses text the snapshot is cut: what remains of it is dropped.  The next one is
  * complete, has the same number, and its differences are those since the last one that was not cut.
@@ -178,8 +180,8 @@ static void add_sums(struct snapshot_sums *to, const struct snapshot_record *rec
 	to->free_new += more.free_new;
 }
 
-/* Reads one side of the counters [first, end) of all threads into sums[].  Returns true if any thread
- * has them. */
+/* Reads one side of the counters [first, end) of all threads into sums[].  Returns true if any
+ * thread has them. */
 static bool read_counters(uint32_t first, uint32_t end,
 			  void (*read)(const struct counters *, uint32_t, struct counter_totals *))
 {
@@ -491,7 +493,8 @@ void snapshot_check(struct thread *thread)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* For what cannot come later.  Returns false if this thread has the lock, or another one keeps it. */
+/* For what cannot come later.  Returns false if this thread has the lock, or another one keeps
+ * it. */
 static bool take_lock(void)
 {
 	uint64_t give_up_ns = sys_monotonic_ns() + SNAPSHOT_FINAL_WAIT_NS;

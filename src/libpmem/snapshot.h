@@ -3,9 +3,9 @@
  * snapshot.h - writes the state of all call stacks to the log, when churn says so and at the end.
  *
  * A snapshot is written in slices, each by whichever thread next passes its byte check, under
- * LOCK_SNAPSHOT, which is only ever tried: nobody waits.  A slice ends after the step that takes it
- * beyond SNAPSHOT_SLICE_NS.  Steps take microseconds, but for two: the index of one module's names, and
- * the live table's resident size.  Format and bounds: doc/LOG.md.
+ * LOCK_SNAPSHOT, which is only ever tried: nobody waits.  A slice ends after the step that takes
+ * it beyond SNAPSHOT_SLICE_NS.  Steps take microseconds, but for two: the index of one module's
+ * names, and the live table's resident size.  Format and bounds: doc/LOG.md.
  */
 #ifndef PMEM_LIBPMEM_SNAPSHOT_H
 #define PMEM_LIBPMEM_SNAPSHOT_H
@@ -22,8 +22,8 @@ void snapshot_init(void);
  * goes on with a snapshot if one is due.  The caller has entered the thread. */
 void snapshot_check(struct thread *thread);
 
-/* The final snapshot; at most once in a process, and only if any event was recorded or lost.  Waits up to
- * SNAPSHOT_FINAL_WAIT_NS for a slice of another thread. */
+/* The final snapshot; at most once in a process, and only if any event was recorded or lost.
+ * Waits up to SNAPSHOT_FINAL_WAIT_NS for a slice of another thread. */
 void snapshot_final(void);
 
 /* Before the program enters a sandbox: opens the log, notes it there, and reads what names need. */

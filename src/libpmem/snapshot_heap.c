@@ -3,7 +3,8 @@
  * snapshot_heap.c - what snapshots know of each call stack, and a heap that gives them by size.
  *
  * A binary max-heap (children of element i: 2i + 1 and 2i + 2).  It can never have more elements
- * than there are records, so element i lives in the slot field of record i: no second array to grow.
+ * than there are records, so element i lives in the slot field of record i: no second array to
+ * grow.
  */
 #include "libpmem/snapshot_heap.h"
 

@@ -67,8 +67,8 @@ static void put_if_any(struct text *text, const char *name, uint64_t count)
 		put_count(text, name, count);
 }
 
-/* What grows with the program: the tree, the counters, histograms and modules; the side table; what is
- * resident of the live table.  Caches and the snapshot's own memory are not counted. */
+/* What grows with the program: the tree, the counters, histograms and modules; the side table;
+ * what is resident of the live table.  Caches and the snapshot's own memory are not counted. */
 static uint64_t own_bytes(bool final)
 {
 	uint64_t time_ns = sys_monotonic_ns();

@@ -3,8 +3,8 @@
  * log_fixture.h - what the tests of log.c share.
  *
  * Each test runs in a child process of its own, in a directory of its own: log.c keeps state, and
- * changes of limits, mounts and descriptors must not reach the next test.  A failure there is an abort
- * here.  Included by one file of a program: it defines what log.c calls.
+ * changes of limits, mounts and descriptors must not reach the next test.  A failure there is an
+ * abort here.  Included by one file of a program: it defines what log.c calls.
  */
 #ifndef PMEM_TESTS_LOG_FIXTURE_H
 #define PMEM_TESTS_LOG_FIXTURE_H

@@ -61,8 +61,8 @@ void fakes_hash(uint32_t id);
 
 void fakes_event(unsigned thread, uint32_t id, uint64_t allocated, uint64_t freed_size);
 
-/* Random events of random threads: a block may be freed by another thread than its own.  Returns the
- * bytes. */
+/* Random events of random threads: a block may be freed by another thread than its own.  Returns
+ * the bytes. */
 uint64_t fakes_work(unsigned events);
 
 /* The sum of fakes.alloc or fakes.freed over all threads. */
@@ -71,15 +71,15 @@ uint64_t fakes_sum(_Atomic uint64_t side[THREADS][IDS], uint32_t id);
 /* The first thread passes its byte check with this much churn. */
 void fakes_check(uint64_t churn);
 
-/* Reads the snapshot at text, and fails the test if it breaks its format or if entries and rest do not
- * give the totals.  Returns where it ends. */
+/* Reads the snapshot at text, and fails the test if it breaks its format or if entries and rest
+ * do not give the totals.  Returns where it ends. */
 const char *fakes_read(const char *text, struct reading *reading);
 
 /* Reads the only snapshot in the log, which is emptied. */
 struct reading fakes_read_one(void);
 
-/* entries + rest against the counters, nobody being at work; *all_alloc and *all_free are those of the
- * snapshot before. */
+/* entries + rest against the counters, nobody being at work; *all_alloc and *all_free are those
+ * of the snapshot before. */
 void fakes_expect_totals(const struct reading *reading, uint64_t *all_alloc, uint64_t *all_free);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_log_files.c - the file of the log when the program, or somebody else, is in its way; rotation.
+ * test_log_files.c - the log's file when the program or somebody else is in its way; rotation.
  */
 #include "log_fixture.h"
 

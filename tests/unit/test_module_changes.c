@@ -140,11 +140,21 @@ static void two_libraries_in_turn_without_build_id(void **state)
 	in_turn(2, 3, 10);
 }
 
-static void replaced_while_nobody_looked(void **state)
+/* Most often the second library comes to lie where the first one was.  Only then something was tested. */
+static void until_it_lies_there(bool (*try)(void))
+{
+	int i;
+
+	for (i = 0; i < 50; i++)
+		if (try())
+			return;
+	skip();
+}
+
+static bool replace(void)
 {
 	struct plugin first, second;
 
-	(void)state;
 	open_plugin(&first, 0);
 	encode_plugin(&first, 0);
 	dlclose(first.handle);
@@ -154,28 +164,38 @@ static void replaced_while_nobody_looked(void **state)
 	assert_memory_not_equal(&first.pc32[3], &second.pc32[3], 4);
 	assert_true(same_file(locate(first.pc32[3]).module->path, plugins[0]));
 	close_plugin(&second);
-	if (first.start != second.start)
-		skip();
+	return first.start == second.start;
+}
+
+static void replaced_while_nobody_looked(void **state)
+{
+	(void)state;
+	until_it_lies_there(replace);
 }
 
 /* Nobody suspected anything either: the first address that is looked at tells. */
-static void replaced_unnoticed(void **state)
+static bool replace_unnoticed(void)
 {
 	struct plugin first, second;
 	uint32_t generation;
 
-	(void)state;
 	open_plugin(&first, 0);
 	modules_encode(first.call);
 	generation = modules_generation();
 	dlclose(first.handle);
 	open_file(&second, plugins[1], 1);
 	expect_code(second.start + 2 * REGION + 5, plugins[1], second.bias);
-	assert_int_not_equal(modules_generation(), generation);
+	if (first.start == second.start)
+		assert_int_not_equal(modules_generation(), generation);
 	encode_plugin(&second, 1);
 	close_plugin(&second);
-	if (first.start != second.start)
-		skip();
+	return first.start == second.start;
+}
+
+static void replaced_unnoticed(void **state)
+{
+	(void)state;
+	until_it_lies_there(replace_unnoticed);
 }
 
 static void copy_file(const char *from, const char *to)
@@ -215,13 +235,12 @@ static void rebuilt_file(void **state)
 }
 
 /* Code that was anonymous gives way to a library: no cache may remember. */
-static void library_where_anonymous_code_was(void **state)
+static bool load_where_anonymous_code_was(void)
 {
 	struct plugin plugin;
 	void *code;
 	int i;
 
-	(void)state;
 	open_plugin(&plugin, 0);
 	close_plugin(&plugin);
 	code = block_addresses(&plugin);
@@ -231,8 +250,13 @@ static void library_where_anonymous_code_was(void **state)
 	open_plugin(&plugin, 0);
 	encode_plugin(&plugin, 0);
 	close_plugin(&plugin);
-	if ((void *)plugin.start != code)
-		skip();
+	return (void *)plugin.start == code;
+}
+
+static void library_where_anonymous_code_was(void **state)
+{
+	(void)state;
+	until_it_lies_there(load_where_anonymous_code_was);
 }
 
 static void nothing_changed(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_snapshot_slices.c - when snapshots are taken, in slices, by whom, and how they end or are cut.
+ * test_snapshot_slices.c - when snapshots are taken, in slices, by whom; how they end or are cut.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,7 +17,8 @@
 #include "libpmem/tree.h"
 #include "snapshot_fakes.h"
 
-/* The clock runs so fast that each slice is one step, and the program works between them and inside.
+/* The clock runs so fast that each slice is one step, and the program works between them and
+ * inside.
  */
 static void test_slices_of_one_step(void **state)
 {
