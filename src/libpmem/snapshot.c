@@ -41,6 +41,7 @@
 #include "libpmem/process.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
+#include "libpmem/snapshot_budget.h"
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/snapshot_heap.h"
 #include "libpmem/snapshot_lines.h"
@@ -50,19 +51,17 @@
 
 enum {
 	TEXT_SIZE = 256 * 1024,
-	TAIL_SIZE = 256,       /* "# rest" and "# end" */
-	SELECT_STEP = 64,      /* ids in a step */
-	CREDIT_NS = 100000000, /* time that snapshots may take before their share counts */
+	TAIL_SIZE = 256,  /* "# rest" and "# end" */
+	SELECT_STEP = 64, /* ids in a step */
 };
 
 enum phase { IDLE, COLLECT, SELECT, ORDER, HEAD, ENTRY, FRAME, TAIL }; /* in this order */
 
-static _Atomic uint64_t spent_ns; /* in all snapshots */
-static _Atomic bool running;	  /* a snapshot is in progress: a hint */
-static _Atomic bool over;	  /* the final snapshot was begun: no other one begins or goes on */
-static _Atomic bool unwritable;	  /* there is no place for a log */
-static _Atomic bool forked;	  /* this process began inside a slice of its parent */
-static uint64_t start_ns;	  /* immutable after init */
+static _Atomic bool running;	/* a snapshot is in progress: a hint */
+static _Atomic bool over;	/* the final snapshot was begun: no other one begins or goes on */
+static _Atomic bool unwritable; /* there is no place for a log */
+static _Atomic bool forked;	/* this process began inside a slice of its parent */
+static uint64_t start_ns;	/* immutable after init */
 
 static struct lock lock = {.rank = LOCK_SNAPSHOT};
 
@@ -271,6 +270,7 @@ static void head(void)
 					.churn = now.churn,
 					.live = now.total.live,
 					.uptime_ns = sys_monotonic_ns() - start_ns,
+					.spent_ns = snapshot_budget_spent(),
 					.final = now.final};
 	snapshot_lines_head(&now.text, &facts);
 	now.phase = ENTRY;
@@ -413,7 +413,7 @@ static void run(uint64_t deadline_ns)
 		now.text.size = 0;
 		now.phase = IDLE;
 	}
-	atomic_fetch_add_explicit(&spent_ns, time - begin_ns, memory_order_relaxed);
+	snapshot_budget_spend(time - begin_ns);
 	if (atomic_load_explicit(&forked, memory_order_relaxed))
 		reset_child();
 	set_phase(now.phase);
@@ -444,6 +444,7 @@ static bool begin(void)
 	now.churn = churn_take() + (now.after_cut ? now.churn : 0);
 	now.cut = false;
 	now.next_id = 0;
+	snapshot_budget_begin();
 	now.any_event = false;
 	now.size_before = 0;
 	now.total = now.shown = (struct snapshot_sums){0};
@@ -459,12 +460,8 @@ static bool is_off(void)
 
 static bool is_due(void)
 {
-	uint64_t spent = atomic_load_explicit(&spent_ns, memory_order_relaxed);
-
-	if (churn_told() < settings.churn_thresh)
-		return false;
-	return spent <= CREDIT_NS || spent - CREDIT_NS <= (sys_monotonic_ns() - start_ns) / 1000 *
-								  settings.snapshot_share;
+	return churn_told() >= settings.churn_thresh &&
+	       snapshot_budget_allows(sys_monotonic_ns() - start_ns);
 }
 
 static void slice(void)
@@ -583,7 +580,7 @@ void snapshot_init(void)
 void snapshot_fork_child(void)
 {
 	churn_fork_child();
-	atomic_store_explicit(&spent_ns, 0, memory_order_relaxed);
+	snapshot_budget_fork_child();
 	atomic_store_explicit(&over, false, memory_order_relaxed);
 	atomic_store_explicit(&unwritable, false, memory_order_relaxed);
 	start_ns = sys_monotonic_ns();

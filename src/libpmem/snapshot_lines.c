@@ -102,6 +102,7 @@ void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 	put_count(text, " rss=", rss_bytes());
 	put_count(text, " own=", own_bytes(facts->final));
 	put_losses(text);
+	put_if_any(text, " snapshots_ms=", facts->spent_ns / 1000000);
 	put_if_any(text, " inherited_freed=", record_inherited_freed());
 	put_if_any(text, " unknown_freed=", record_unknown_freed());
 	text_char(text, '\n');

@@ -17,6 +17,7 @@ struct snapshot_facts {
 	uint64_t churn;
 	uint64_t live;
 	uint64_t uptime_ns;
+	uint64_t spent_ns; /* in snapshots, before this one */
 	bool final;
 };
 

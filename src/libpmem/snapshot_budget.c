@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshot_budget.c - see snapshot_budget.h.  Written under LOCK_SNAPSHOT, read by any thread.
+ */
+#include "libpmem/snapshot_budget.h"
+
+#include <stdatomic.h>
+
+#include "libpmem/settings.h"
+
+static _Atomic uint64_t all_ns;	 /* in all snapshots */
+static _Atomic uint64_t last_ns; /* in the last one, or the one in progress */
+
+void snapshot_budget_begin(void)
+{
+	atomic_store_explicit(&last_ns, 0, memory_order_relaxed);
+}
+
+void snapshot_budget_spend(uint64_t time_ns)
+{
+	atomic_fetch_add_explicit(&all_ns, time_ns, memory_order_relaxed);
+	atomic_fetch_add_explicit(&last_ns, time_ns, memory_order_relaxed);
+}
+
+bool snapshot_budget_allows(uint64_t uptime_ns)
+{
+	uint64_t share = uptime_ns / 1000 * settings.snapshot_share;
+	uint64_t last = atomic_load_explicit(&last_ns, memory_order_relaxed);
+
+	return snapshot_budget_spent() + last <=
+	       (share > SNAPSHOT_CREDIT_NS ? share : SNAPSHOT_CREDIT_NS);
+}
+
+uint64_t snapshot_budget_spent(void)
+{
+	return atomic_load_explicit(&all_ns, memory_order_relaxed);
+}
+
+void snapshot_budget_fork_child(void)
+{
+	atomic_store_explicit(&all_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&last_ns, 0, memory_order_relaxed);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * snapshot_budget.h - how much of the program's time snapshots may take.
+ *
+ * PMEM_SNAPSHOT_SHARE tenths of a percent of the time since start, or SNAPSHOT_CREDIT_NS if that is more: a
+ * short run gets its snapshots too.
+ */
+#ifndef PMEM_LIBPMEM_SNAPSHOT_BUDGET_H
+#define PMEM_LIBPMEM_SNAPSHOT_BUDGET_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SNAPSHOT_CREDIT_NS = 100000000 };
+
+/* A snapshot begins; a slice of it took time_ns. */
+void snapshot_budget_begin(void);
+void snapshot_budget_spend(uint64_t time_ns);
+
+/* True if another snapshot, taking as long as the last one, fits in after uptime_ns. */
+bool snapshot_budget_allows(uint64_t uptime_ns);
+
+/* Time in all snapshots so far. */
+uint64_t snapshot_budget_spent(void);
+
+void snapshot_budget_fork_child(void);
+
+#endif
