@@ -13,7 +13,7 @@
 #define PMEM_CHURN_THRESH (1024 * 1024)
 #endif
 
-/* Size in bytes at which the log is renamed to .1 and begun anew; 0 = never. (env) */
+/* Size in bytes at which the log is renamed to .1 and begun anew, 4 KiB or more; 0 = never. (env) */
 #ifndef PMEM_LOG_MAX
 #define PMEM_LOG_MAX (64 * 1024 * 1024)
 #endif
@@ -23,7 +23,8 @@
 #define PMEM_LOG_SNAPSHOT_MAX (8 * 1024 * 1024)
 #endif
 
-/* Share of the process's time that snapshots may take, in tenths of a percent. (env) */
+/* Share of the process's time that snapshots may take, in tenths of a percent; 0 = 100 ms in all, and
+ * the final snapshot. (env) */
 #ifndef PMEM_SNAPSHOT_SHARE
 #define PMEM_SNAPSHOT_SHARE 10
 #endif
@@ -53,7 +54,7 @@
 #define PMEM_ONLY ""
 #endif
 
-/* One block in this many carries its time of birth, for estimates of lifetimes. A power of two. */
+/* One block in this many carries its time of birth, for estimates of lifetimes. */
 #ifndef PMEM_LIFETIME_SAMPLE
 #define PMEM_LIFETIME_SAMPLE 64
 #endif

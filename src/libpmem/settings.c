@@ -22,7 +22,7 @@ struct settings settings = {
 
 static char complaint[256];
 
-enum { NODES_MIN = 1024, NODES_MAX = 1 << 26 };
+enum { LOG_MIN = 4096, NODES_MIN = 1024, NODES_MAX = 1 << 26 };
 
 /* A decimal number with an optional suffix k, m or g.  False: malformed or over 2^63. */
 static bool parse_size(const char *text, uint64_t *size)
@@ -69,6 +69,7 @@ struct number {
 	uint64_t *value;
 	uint64_t min;
 	uint64_t max;
+	bool zero; /* is good too: no limit */
 };
 
 static void read_number(const char *entry, const struct number *number)
@@ -78,7 +79,8 @@ static void read_number(const char *entry, const struct number *number)
 
 	if (!text)
 		return;
-	if (parse_size(text, &value) && value >= number->min && value <= number->max)
+	if (parse_size(text, &value) && (value >= number->min || (!value && number->zero)) &&
+	    value <= number->max)
 		*number->value = value;
 	else
 		complain(entry);
@@ -103,14 +105,14 @@ void settings_read(char *const *environment)
 {
 	uint64_t log = settings.log, children = settings.children, nodes = settings.max_nodes;
 	const struct number numbers[] = {
-		{"PMEM_CHURN_THRESH", &settings.churn_thresh, 1, INT64_MAX},
-		{"PMEM_LOG_MAX", &settings.log_max, 0, INT64_MAX},
-		{"PMEM_LOG_SNAPSHOT_MAX", &settings.log_snapshot_max, 0, INT64_MAX},
-		{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, UINT32_MAX},
-		{"PMEM_SNAPSHOT_SHARE", &settings.snapshot_share, 0, 1000},
-		{"PMEM_MAX_NODES", &nodes, NODES_MIN, NODES_MAX},
-		{"PMEM_LOG", &log, 0, 1},
-		{"PMEM_CHILDREN", &children, 0, 1},
+		{"PMEM_CHURN_THRESH", &settings.churn_thresh, 1, INT64_MAX, false},
+		{"PMEM_LOG_MAX", &settings.log_max, LOG_MIN, INT64_MAX, true},
+		{"PMEM_LOG_SNAPSHOT_MAX", &settings.log_snapshot_max, 0, INT64_MAX, false},
+		{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, UINT32_MAX, false},
+		{"PMEM_SNAPSHOT_SHARE", &settings.snapshot_share, 0, 1000, false},
+		{"PMEM_MAX_NODES", &nodes, NODES_MIN, NODES_MAX, false},
+		{"PMEM_LOG", &log, 0, 1, false},
+		{"PMEM_CHILDREN", &children, 0, 1, false},
 	};
 
 	for (; environment && *environment; environment++)

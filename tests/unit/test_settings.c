@@ -102,7 +102,7 @@ static void defaults(void **state)
 static void every_setting(void **state)
 {
 	static const char *const environment[] = {"PMEM_CHURN_THRESH=11",
-						  "PMEM_LOG_MAX=12",
+						  "PMEM_LOG_MAX=8k",
 						  "PMEM_LOG_SNAPSHOT_MAX=13",
 						  "PMEM_SYMTAB_MAX=14",
 						  "PMEM_LOG=0",
@@ -117,7 +117,7 @@ static void every_setting(void **state)
 	read_all(environment);
 	assert_false(result->complained);
 	assert_int_equal(s->churn_thresh, 11);
-	assert_int_equal(s->log_max, 12);
+	assert_int_equal(s->log_max, 8192);
 	assert_int_equal(s->log_snapshot_max, 13);
 	assert_int_equal(s->symtab_max, 14);
 	assert_int_equal(s->snapshot_share, 15);
@@ -127,35 +127,35 @@ static void every_setting(void **state)
 	assert_string_equal(s->only, "cc1*");
 }
 
-/* Values of PMEM_LOG_MAX, which takes any number up to INT64_MAX. */
+/* Values of PMEM_LOG_SNAPSHOT_MAX, which takes any number up to INT64_MAX. */
 static void numbers(void **state)
 {
 	static const struct {
 		const char *entry;
 		uint64_t value;
 	} good[] = {
-		{"PMEM_LOG_MAX=0", 0},
-		{"PMEM_LOG_MAX=7", 7},
-		{"PMEM_LOG_MAX=0000000000000000000000000012", 12},
-		{"PMEM_LOG_MAX=1234567890", 1234567890},
-		{"PMEM_LOG_MAX=5000000000000000000", 5000000000000000000},
-		{"PMEM_LOG_MAX=3k", 3 * KIB},
-		{"PMEM_LOG_MAX=3K", 3 * KIB},
-		{"PMEM_LOG_MAX=64m", 64 * MIB},
-		{"PMEM_LOG_MAX=64M", 64 * MIB},
-		{"PMEM_LOG_MAX=5g", 5 * GIB},
-		{"PMEM_LOG_MAX=5G", 5 * GIB},
-		{"PMEM_LOG_MAX=0g", 0},
-		{"PMEM_LOG_MAX=9007199254740991k", 9007199254740991 * KIB},
-		{"PMEM_LOG_MAX=8796093022207m", 8796093022207 * MIB},
-		{"PMEM_LOG_MAX=8589934591g", 8589934591 * GIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=0", 0},
+		{"PMEM_LOG_SNAPSHOT_MAX=7", 7},
+		{"PMEM_LOG_SNAPSHOT_MAX=0000000000000000000000000012", 12},
+		{"PMEM_LOG_SNAPSHOT_MAX=1234567890", 1234567890},
+		{"PMEM_LOG_SNAPSHOT_MAX=5000000000000000000", 5000000000000000000},
+		{"PMEM_LOG_SNAPSHOT_MAX=3k", 3 * KIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=3K", 3 * KIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=64m", 64 * MIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=64M", 64 * MIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=5g", 5 * GIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=5G", 5 * GIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=0g", 0},
+		{"PMEM_LOG_SNAPSHOT_MAX=9007199254740991k", 9007199254740991 * KIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=8796093022207m", 8796093022207 * MIB},
+		{"PMEM_LOG_SNAPSHOT_MAX=8589934591g", 8589934591 * GIB},
 	};
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(good) / sizeof(*good); i++) {
 		read_one(good[i].entry);
-		assert_int_equal(result->settings.log_max, good[i].value);
+		assert_int_equal(result->settings.log_snapshot_max, good[i].value);
 		assert_false(result->complained);
 	}
 }
@@ -163,35 +163,36 @@ static void numbers(void **state)
 static void refused(void **state)
 {
 	static const char *const bad[] = {
-		"PMEM_LOG_MAX=",
-		"PMEM_LOG_MAX= 5",
-		"PMEM_LOG_MAX=5 ",
-		"PMEM_LOG_MAX=+5",
-		"PMEM_LOG_MAX=-5",
-		"PMEM_LOG_MAX=k",
-		"PMEM_LOG_MAX=5kb",
-		"PMEM_LOG_MAX=5kk",
-		"PMEM_LOG_MAX=5t",
-		"PMEM_LOG_MAX=5\x1f", /* no letter, whatever its bit of case */
-		"PMEM_LOG_MAX=5+",
-		"PMEM_LOG_MAX=0x10",
-		"PMEM_LOG_MAX=1.5m",
-		"PMEM_LOG_MAX=5\n",
-		"PMEM_LOG_MAX=many",
-		"PMEM_LOG_MAX=9223372036854775808",
-		"PMEM_LOG_MAX=18446744073709551615",
-		"PMEM_LOG_MAX=18446744073709551621", /* 2^64 + 5 */
-		"PMEM_LOG_MAX=99999999999999999999999999999999",
-		"PMEM_LOG_MAX=9007199254740992k",
-		"PMEM_LOG_MAX=8796093022208m",
-		"PMEM_LOG_MAX=8589934592g",
-		"PMEM_LOG_MAX=18014398509481985k", /* 2^64 + 1 KiB */
+		"PMEM_LOG_SNAPSHOT_MAX=",
+		"PMEM_LOG_SNAPSHOT_MAX= 5",
+		"PMEM_LOG_SNAPSHOT_MAX=5 ",
+		"PMEM_LOG_SNAPSHOT_MAX=+5",
+		"PMEM_LOG_SNAPSHOT_MAX=-5",
+		"PMEM_LOG_SNAPSHOT_MAX=k",
+		"PMEM_LOG_SNAPSHOT_MAX=5kb",
+		"PMEM_LOG_SNAPSHOT_MAX=5kk",
+		"PMEM_LOG_SNAPSHOT_MAX=5t",
+		"PMEM_LOG_SNAPSHOT_MAX=5\x1f", /* no letter, whatever its bit of case */
+		"PMEM_LOG_SNAPSHOT_MAX=5+",
+		"PMEM_LOG_SNAPSHOT_MAX=0x10",
+		"PMEM_LOG_SNAPSHOT_MAX=1.5m",
+		"PMEM_LOG_SNAPSHOT_MAX=5\n",
+		"PMEM_LOG_SNAPSHOT_MAX=many",
+		"PMEM_LOG_SNAPSHOT_MAX=9223372036854775808",
+		"PMEM_LOG_SNAPSHOT_MAX=18446744073709551615",
+		"PMEM_LOG_SNAPSHOT_MAX=18446744073709551621", /* 2^64 + 5 */
+		"PMEM_LOG_SNAPSHOT_MAX=99999999999999999999999999999999",
+		"PMEM_LOG_SNAPSHOT_MAX=9007199254740992k",
+		"PMEM_LOG_SNAPSHOT_MAX=8796093022208m",
+		"PMEM_LOG_SNAPSHOT_MAX=8589934592g",
+		"PMEM_LOG_SNAPSHOT_MAX=18014398509481985k", /* 2^64 + 1 KiB */
 		"PMEM_CHURN_THRESH=0",
 		"PMEM_LOG=2",
 		"PMEM_LOG=yes",
 		"PMEM_CHILDREN=2",
 		"PMEM_SNAPSHOT_SHARE=1001",
 		"PMEM_MAX_NODES=1023",
+		"PMEM_LOG_MAX=4095",
 		"PMEM_MAX_NODES=67108865",
 		"PMEM_MAX_NODES=4g",
 		"PMEM_MAX_NODES=4294968320", /* 2^32 + 1024 */
@@ -212,6 +213,7 @@ static void bounds(void **state)
 	static const char *const good[] = {
 		"PMEM_CHURN_THRESH=1",	    "PMEM_LOG=1",	   "PMEM_CHILDREN=1",
 		"PMEM_SNAPSHOT_SHARE=0",    "PMEM_SYMTAB_MAX=0",   "PMEM_LOG_SNAPSHOT_MAX=0",
+		"PMEM_LOG_MAX=0",	    "PMEM_LOG_MAX=4096",
 		"PMEM_SNAPSHOT_SHARE=1000", "PMEM_MAX_NODES=1024", "PMEM_MAX_NODES=64m",
 	};
 	size_t i;
@@ -226,14 +228,14 @@ static void bounds(void **state)
 
 static void the_first_refusal_is_reported(void **state)
 {
-	static const char *const environment[] = {"PMEM_LOG_MAX=5", "PMEM_LOG=maybe",
+	static const char *const environment[] = {"PMEM_LOG_SNAPSHOT_MAX=5", "PMEM_LOG=maybe",
 						  "PMEM_CHURN_THRESH=-", "PMEM_SYMTAB_MAX=6", NULL};
 
 	(void)state;
 	read_all(environment);
 	assert_string_equal(result->complaint, "PMEM_LOG=maybe");
 	/* The others are in force. */
-	assert_int_equal(result->settings.log_max, 5);
+	assert_int_equal(result->settings.log_snapshot_max, 5);
 	assert_int_equal(result->settings.symtab_max, 6);
 	assert_int_equal(result->settings.churn_thresh, PMEM_CHURN_THRESH);
 }
@@ -241,15 +243,15 @@ static void the_first_refusal_is_reported(void **state)
 /* As from env(1): the last of several counts, as far as it is valid. */
 static void repeated_names(void **state)
 {
-	static const char *const environment[] = {"PMEM_LOG_MAX=5", "PMEM_LOG_MAX=6",
-						  "PMEM_LOG_MAX=x", "PMEM_ONLY=abcdef",
+	static const char *const environment[] = {"PMEM_LOG_SNAPSHOT_MAX=5", "PMEM_LOG_SNAPSHOT_MAX=6",
+						  "PMEM_LOG_SNAPSHOT_MAX=x", "PMEM_ONLY=abcdef",
 						  "PMEM_ONLY=x",    NULL};
 
 	(void)state;
 	read_all(environment);
-	assert_int_equal(result->settings.log_max, 6);
+	assert_int_equal(result->settings.log_snapshot_max, 6);
 	assert_string_equal(result->settings.only, "x");
-	assert_string_equal(result->complaint, "PMEM_LOG_MAX=x");
+	assert_string_equal(result->complaint, "PMEM_LOG_SNAPSHOT_MAX=x");
 }
 
 static void only(void **state)
