@@ -243,13 +243,15 @@ static void changed(void)
 }
 
 /* For a module without build-id: the loader's record may be another module's by now.  Copied, as below. */
-static bool same_name(const struct module *module)
+static bool same_name(const struct module *module, const struct found *found)
 {
 	const struct loader_map *map = module->link_map;
 	size_t size = strlen(module->path) + 1;
 	struct loader_map copy;
 
-	return !map || sys_sandboxed() || module->path == program_path ||
+	if (!map)
+		return found->path && strcmp(found->path, module->path) == 0;
+	return sys_sandboxed() ||
 	       (sys_copy(&copy, map, sizeof(copy)) && size <= PATH_MAX_SIZE &&
 		sys_copy(name_copy, copy.name, size) && memcmp(name_copy, module->path, size) == 0);
 }
@@ -264,7 +266,7 @@ static bool still_there(const struct module *module)
 		return false;
 	/* Another thread may be unloading it right now: copied, not read in place. */
 	if (!module->build_id.size)
-		return same_name(module);
+		return same_name(module, &found);
 	return sys_sandboxed() ||
 	       (sys_copy(id, (const void *)module->build_id_addr, module->build_id.size) &&
 		memcmp(id, module->build_id.bytes, module->build_id.size) == 0);

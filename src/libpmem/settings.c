@@ -34,7 +34,7 @@ static bool parse_size(const char *text, uint64_t *size)
 	if (*text < '0' || *text > '9')
 		return false;
 	for (; *text >= '0' && *text <= '9'; text++) {
-		if (value > UINT64_C(1) << 59)
+		if (value > INT64_MAX / 10)
 			return false;
 		value = value * 10 + (uint64_t)(*text - '0');
 	}

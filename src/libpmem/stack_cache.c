@@ -136,8 +136,7 @@ static uintptr_t page_of(uintptr_t addr)
 }
 
 /* Copies the checks of the last call stack, but the leaf's own return address, which is the key, into
- * room for max, from the inside out, in whole groups.  A group whose first check enters a page holds nothing but
- * that check.  Returns how many were written; 0: they do not fit. */
+ * room for max, from the inside out, in whole groups.  A check that enters a page begins a group.  Returns how many were written; 0: they do not fit. */
 static uint32_t copy_checks(const struct unwind *unwind, struct unwind_check *to, uint32_t max)
 {
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
@@ -154,9 +153,7 @@ static uint32_t copy_checks(const struct unwind *unwind, struct unwind_check *to
 			to[count] = to[count - 1];
 			count++;
 		}
-		do
-			to[count++] = *check;
-		while (enters && count % STACK_CACHE_GROUP);
+		to[count++] = *check;
 		page = page_of(check->addr);
 	}
 	for (; count % STACK_CACHE_GROUP; count++)

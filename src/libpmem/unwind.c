@@ -255,20 +255,36 @@ static enum step step_signal(struct unwind *u, struct state *s, struct unwind_fr
 	return STEP_OK;
 }
 
+/* Makes the page of addr, which was read in this walk, part of the proved range. */
+static void prove_from(struct unwind *u, uintptr_t addr)
+{
+	if (addr >= u->proved_start && addr < u->proved_end)
+		return;
+	u->kept_start = u->proved_start;
+	u->kept_end = u->proved_end;
+	u->proved_start = page_of(addr);
+	u->proved_end = u->proved_start + PAGE;
+}
+
 /* Code without CFI: believe the frame pointer if it looks like one. */
 static enum step step_frame_pointer(struct unwind *u, struct state *s, struct unwind_frame *f)
 {
 	uintptr_t outer, ra;
 
+	/* A return address that is the first instruction of a function was made by hand, as makecontext() makes
+	 * it: nothing called. */
+	if (rule_kind(rules_at(s->pc + 1)) != CFI_NONE)
+		return STEP_END;
 	f->own_flags |= UNWIND_UNCLEAN;
 	/* The loader's entry code, which ran the constructor that we are in: nothing called it. */
 	if (s->pc - modules_loader_start < modules_loader_size)
 		return STEP_END;
 	f->uses_fp = 1;
 	/* Only up the very stack that we are on: a page elsewhere may be unmapped while we look at it. */
-	if (s->fp < s->sp || s->fp - s->sp > FP_STEP_MAX || s->sp < u->proved_start ||
-	    s->sp > u->proved_end || !prove_up_to(u, page_of(s->fp + sizeof(ra))) ||
-	    s->fp < u->proved_start || !load(u, s->fp, &outer) ||
+	if (s->fp < s->sp || s->fp - s->sp > FP_STEP_MAX)
+		return STEP_TRUNCATED;
+	prove_from(u, s->sp - sizeof(ra));
+	if (!prove_up_to(u, page_of(s->fp + sizeof(ra))) || !load(u, s->fp, &outer) ||
 	    !load(u, s->fp + sizeof(outer), &ra))
 		return STEP_TRUNCATED;
 	/* A frame pointer is above the inner one, unless the caller is code with CFI, which may use the register

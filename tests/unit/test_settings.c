@@ -211,10 +211,10 @@ static void refused(void **state)
 static void bounds(void **state)
 {
 	static const char *const good[] = {
-		"PMEM_CHURN_THRESH=1",	    "PMEM_LOG=1",	   "PMEM_CHILDREN=1",
-		"PMEM_SNAPSHOT_SHARE=0",    "PMEM_SYMTAB_MAX=0",   "PMEM_LOG_SNAPSHOT_MAX=0",
-		"PMEM_LOG_MAX=0",	    "PMEM_LOG_MAX=4096",
-		"PMEM_SNAPSHOT_SHARE=1000", "PMEM_MAX_NODES=1024", "PMEM_MAX_NODES=64m",
+		"PMEM_CHURN_THRESH=1",	 "PMEM_LOG=1",	       "PMEM_CHILDREN=1",
+		"PMEM_SNAPSHOT_SHARE=0", "PMEM_SYMTAB_MAX=0",  "PMEM_LOG_SNAPSHOT_MAX=0",
+		"PMEM_LOG_MAX=0",	 "PMEM_LOG_MAX=4096",  "PMEM_SNAPSHOT_SHARE=1000",
+		"PMEM_MAX_NODES=1024",	 "PMEM_MAX_NODES=64m",
 	};
 	size_t i;
 
@@ -243,9 +243,12 @@ static void the_first_refusal_is_reported(void **state)
 /* As from env(1): the last of several counts, as far as it is valid. */
 static void repeated_names(void **state)
 {
-	static const char *const environment[] = {"PMEM_LOG_SNAPSHOT_MAX=5", "PMEM_LOG_SNAPSHOT_MAX=6",
-						  "PMEM_LOG_SNAPSHOT_MAX=x", "PMEM_ONLY=abcdef",
-						  "PMEM_ONLY=x",    NULL};
+	static const char *const environment[] = {"PMEM_LOG_SNAPSHOT_MAX=5",
+						  "PMEM_LOG_SNAPSHOT_MAX=6",
+						  "PMEM_LOG_SNAPSHOT_MAX=x",
+						  "PMEM_ONLY=abcdef",
+						  "PMEM_ONLY=x",
+						  NULL};
 
 	(void)state;
 	read_all(environment);

@@ -153,14 +153,15 @@ static void compare_backtrace(const uintptr_t *fp)
 		assert_int_equal(walker->count, count);
 }
 
-/* Unclean where a step had to do without call frame information. */
+/* Unclean where a step had to do without call frame information; a return address that is a function's first
+ * instruction is the end. */
 static void compare_flags(void)
 {
 	bool unclean = false;
 	size_t i;
 
 	for (i = 0; i < walker->count && !unclean; i++)
-		unclean = has_no_cfi(walker->ours[i]);
+		unclean = has_no_cfi(walker->ours[i]) && has_no_cfi(walker->ours[i] + 1);
 	if (!walker->truncated)
 		assert_int_equal((walker->flags & UNWIND_UNCLEAN) != 0, unclean);
 }
