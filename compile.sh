@@ -8,6 +8,9 @@
 # PREFIX  root of the sources, default "."
 # CC      compiler, default cc, else gcc
 # CFLAGS  appended to the flags in src/libpmem/flags.txt, for example -DPMEM_CHURN_THRESH=65536
+
+# sh compile.sh: plain sh has got no further than this line, which it understands.
+[ -n "${BASH_VERSION:-}" ] || exec bash "$0" "$@"
 set -eu
 shopt -s nullglob
 
