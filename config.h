@@ -54,9 +54,9 @@
 #define PMEM_ONLY ""
 #endif
 
-/* One block in this many carries its time of birth, for estimates of lifetimes. */
+/* One block in this many, on average, carries its time of birth, for estimates of lifetimes. */
 #ifndef PMEM_LIFETIME_SAMPLE
-#define PMEM_LIFETIME_SAMPLE 64
+#define PMEM_LIFETIME_SAMPLE 256
 #endif
 
 /* 1 = compare every captured call stack with a plain full walk, and a sample with backtrace(3). Slow. */

@@ -40,9 +40,15 @@ static void moved(struct thread *thread, size_t size)
 /* The call stack is not in the cache. */
 static uint32_t capture(struct thread *thread, const struct record_event *event)
 {
-	uint32_t id = unwind_capture(&thread->unwind, event->fp, event->hook);
+	const struct stack_cache_entry *unclean = stack_cache_find_unclean(&thread->stacks,
+									   event->fp, event->hook);
+	struct counter *counter;
+	uint32_t id;
 
-	struct counter *counter = counters_get(&thread->counters, id);
+	if (unclean)
+		return unclean->stack_id;
+	id = unwind_capture(&thread->unwind, event->fp, event->hook);
+	counter = counters_get(&thread->counters, id);
 
 	/* No memory for the counter: the fixed ids' always exist. */
 	if (!counter) {
@@ -68,21 +74,6 @@ static void refresh(struct thread *thread)
 	thread->generation = generation;
 	unwind_flush(&thread->unwind);
 	stack_cache_flush(&thread->stacks);
-}
-
-/* One block in PMEM_LIFETIME_SAMPLE on average, at random distances: its time of birth. */
-static uint64_t sample(struct thread *thread)
-{
-	uint64_t x = thread->random;
-
-	if (thread->sample_left--)
-		return 0;
-	x ^= x << 13;
-	x ^= x >> 7;
-	x ^= x << 17;
-	thread->random = x;
-	thread->sample_left = (uint32_t)(x >> 32) % (2 * PMEM_LIFETIME_SAMPLE - 1);
-	return sys_monotonic_ns();
 }
 
 /* Live bytes of a call stack, over all threads. */
@@ -129,7 +120,8 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 
 	ASSERT(stack_id > 0 && stack_id < tree_stack_limit());
 	verify_capture(thread, event->fp, stack_id);
-	live.birth_ns = sample(thread);
+	if (record_samples(counter_of(thread, stack_id)))
+		live.birth_ns = sys_monotonic_ns();
 	/* Into the side table, so that the free takes the slow path and looks who calls. */
 	if (!live.birth_ns && record_in_loader(event->fp[1]))
 		live.birth_ns = NOT_SAMPLED;
@@ -171,6 +163,14 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 	if (record_in_loader(event->fp[1]))
 		return record_alloc_slow(thread, event);
 	alloc_at(thread, event, capture(thread, event), NULL);
+	return event->block;
+}
+
+__attribute__((noinline)) void *record_alloc_known(struct thread *thread,
+						   struct stack_cache_entry *entry,
+						   const struct record_event *event)
+{
+	alloc_at(thread, event, entry->stack_id, entry);
 	return event->block;
 }
 

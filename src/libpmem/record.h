@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config.h"
 #include "libpmem/histogram.h"
 #include "libpmem/hook.h"
 #include "libpmem/live_table.h"
@@ -37,6 +38,9 @@ struct record_event {
 void *record_alloc_slow(struct thread *thread, const struct record_event *event); /* all of it */
 void *record_alloc_miss(struct thread *thread,
 			const struct record_event *event); /* not in the stack cache */
+/* not an everyday block */
+void *record_alloc_known(struct thread *thread, struct stack_cache_entry *entry,
+			 const struct record_event *event);
 void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry, void *block,
 			 size_t size);
 void *record_alloc_end(struct thread *thread, void *block);
@@ -55,6 +59,15 @@ static inline bool record_in_loader(uintptr_t ra)
 	return ra - modules_loader_start < modules_loader_size;
 }
 
+/* Whether the next block that is counted there is one of the PMEM_LIFETIME_SAMPLE that carry their time of birth:
+ * pseudo-random in the number of blocks so far, so that no rhythm of the program decides. */
+static inline bool record_samples(const struct counter *counter)
+{
+	uint32_t count = __atomic_load_n((const uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED);
+
+	return (count ^ 0x5bd1e995u) * 0x9e3779b1u < UINT32_MAX / PMEM_LIFETIME_SAMPLE;
+}
+
 /* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
  * address lies at fp[1].  Returns block. */
 static inline __attribute__((always_inline)) void *record_alloc(void *block, size_t size,
@@ -69,12 +82,12 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	entry = stack_cache_find(&thread->stacks, fp, hook);
 	if (__builtin_expect(!entry, 0))
 		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
-	if (__builtin_expect(thread->sample_left == 0, 0) ||
+	if (__builtin_expect(record_samples(entry->counter), 0) ||
 	    __builtin_expect(size - entry->size_min >= entry->size_span, 0) ||
 	    __builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
-		return record_alloc_slow(thread, &(struct record_event){block, size, fp, hook});
+		return record_alloc_known(thread, entry,
+					  &(struct record_event){block, size, fp, hook});
 	verify_capture(thread, fp, entry->stack_id);
-	thread->sample_left--;
 	thread->last_alloc = (uintptr_t)block;
 	if (__builtin_expect(!counter_alloc_fast(entry->counter, size, peak_epoch()), 0))
 		return record_alloc_count(thread, entry, block, size);

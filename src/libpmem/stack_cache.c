@@ -187,7 +187,25 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	entry->counter = counter;
 	stack_cache_set_sizes(entry);
 	entry->mappings = unwind->mappings;
-	entry->unclean = (unwind->flags & UNWIND_UNCLEAN) != 0;
 	entry->key = key;
-	entry->slot = leaf->slot;
+	entry->slot = leaf->slot + (unwind->flags & UNWIND_UNCLEAN ? STACK_CACHE_UNCLEAN : 0);
+	cache->any_unclean |= unwind->flags & UNWIND_UNCLEAN;
+}
+
+struct stack_cache_entry *stack_cache_find_unclean(struct stack_cache *cache, const uintptr_t *fp,
+						   uint32_t hook)
+{
+	uintptr_t slot = (uintptr_t)(fp + 1),
+		  key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
+	struct stack_cache_entry
+		*entry = &cache->entries[stack_cache_set(slot, key) * STACK_CACHE_WAYS];
+	uint32_t way, now = atomic_load_explicit(&unwind_mappings, memory_order_relaxed);
+
+	for (way = 0; cache->any_unclean && way < STACK_CACHE_WAYS; way++, entry++)
+		if (entry->slot == slot + STACK_CACHE_UNCLEAN && entry->key == key &&
+		    entry->mappings == now && stack_cache_holds(entry)) {
+			cache->states[stack_cache_set(slot, key)].misses = 0;
+			return entry;
+		}
+	return NULL;
 }

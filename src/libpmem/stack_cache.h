@@ -21,13 +21,14 @@ enum {
 	STACK_CACHE_CLASSES = 8,       /* rooms of 8, 16, ... 1,024 checks */
 	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
 	STACK_CACHE_HOOK_SHIFT = 56,
+	STACK_CACHE_UNCLEAN = 1, /* in slot: holds only while unwind_mappings is mappings; not found on the fast path */
 	STACK_CACHE_GROUP = 4, /* checks that are made together */
 };
 
 struct counter;
 
 struct stack_cache_entry {
-	uintptr_t slot;		     /* 0 = empty */
+	uintptr_t slot;		     /* 0 = empty; + STACK_CACHE_UNCLEAN */
 	uintptr_t key;		     /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
 	struct unwind_check *checks; /* [count], from the inside out */
 	struct counter *counter;     /* of this thread and stack_id */
@@ -35,8 +36,8 @@ struct stack_cache_entry {
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
 	uint16_t room_class;
-	uint16_t unclean; /* holds only while unwind_mappings is mappings */
-	size_t size_min;  /* sizes in [size_min, size_min + size_span) need no histogram_size() */
+	uint16_t unused;
+	size_t size_min; /* sizes in [size_min, size_min + size_span) need no histogram_size() */
 	size_t size_span;
 };
 
@@ -55,6 +56,7 @@ struct stack_cache {
 	struct unwind_check *scratch;			/* [STACK_CACHE_CHECKS_MAX] */
 	struct unwind_check *arena;
 	uint32_t arena_left; /* checks */
+	uint32_t any_unclean;
 	struct stack_cache_state states[STACK_CACHE_SETS];
 };
 
@@ -112,10 +114,6 @@ static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cac
 	for (ways = STACK_CACHE_WAYS; ways > 0; ways--, entry++) {
 		if (entry->slot != slot || entry->key != key)
 			continue;
-		if (__builtin_expect(entry->unclean, 0) &&
-		    entry->mappings !=
-			    __atomic_load_n((uint32_t *)&unwind_mappings, __ATOMIC_RELAXED))
-			continue;
 		if (stack_cache_holds(entry)) {
 			if (__builtin_expect(cache->states[set].misses != 0, 0))
 				cache->states[set].misses = 0;
@@ -124,5 +122,9 @@ static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cac
 	}
 	return NULL;
 }
+
+/* The same for a call stack that is not clean (UNWIND_UNCLEAN). */
+struct stack_cache_entry *stack_cache_find_unclean(struct stack_cache *cache, const uintptr_t *fp,
+						   uint32_t hook);
 
 #endif

@@ -82,7 +82,6 @@ static struct thread *make(uint32_t level)
 	}
 	thread->level = level;
 	thread->mark = thread->ready = THREAD_NEW;
-	thread->random = (uintptr_t)thread | 1;
 	atomic_store_explicit(&thread->tid, my_tid(), memory_order_relaxed);
 	if (!level)
 		peak_enter(&thread->peak);

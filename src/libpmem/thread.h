@@ -24,10 +24,8 @@ struct thread {
 	uint32_t mark; /* owner only: value of process_mark_now() that the caches below are good for */
 	int64_t churn_left; /* owner only: bytes until snapshot_check() */
 	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
-	uint32_t sample_left; /* owner only: allocations until the next lifetime sample */
-	uint32_t generation;  /* owner only: modules_generation() at the last flush of the caches */
-	uint64_t random;      /* owner only: state of the lifetime sampler */
-	int64_t churn_grant;  /* owner only: churn_left when it was last set */
+	uint32_t generation; /* owner only: modules_generation() at the last flush of the caches */
+	int64_t churn_grant; /* owner only: churn_left when it was last set */
 	struct stack_cache stacks;
 	struct counters counters;
 	struct peak_window peak;

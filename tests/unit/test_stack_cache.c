@@ -96,6 +96,9 @@ static uint32_t find(uint32_t at, uint32_t hook)
 	struct stack_cache_entry *entry = stack_cache_find(&cache, &words[at - 1], hook);
 
 	if (!entry)
+		entry = stack_cache_find_unclean(&cache, &words[at - 1], hook);
+
+	if (!entry)
 		return 0;
 	assert_ptr_equal(entry->counter, counter_of(entry->stack_id));
 	return entry->stack_id;

@@ -180,11 +180,14 @@ static uint32_t capture(const uintptr_t *fp, uint32_t hook)
 static void look(const uintptr_t *fp)
 {
 	uint32_t hook = walker_random(4) == 0;
-	const struct stack_cache_entry *entry = stack_cache_find(&walker->cache, fp, hook);
+	const struct stack_cache_entry *clean = stack_cache_find(&walker->cache, fp, hook);
+	const struct stack_cache_entry *entry = clean ? clean
+						      : stack_cache_find_unclean(&walker->cache, fp,
+										 hook);
 	uint32_t id = entry ? entry->stack_id : capture(fp, hook);
 
 	if (entry) {
-		walker->flags = entry->unclean ? UNWIND_UNCLEAN : 0;
+		walker->flags = clean ? 0 : UNWIND_UNCLEAN;
 		walker->found++;
 	}
 	if (id == TREE_STACK_BEYOND_BUDGET)
