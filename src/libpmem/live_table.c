@@ -109,8 +109,8 @@ static __attribute__((noinline, cold)) bool slack_remove(struct live_cell *cell,
 							 struct live_block *block)
 {
 	uint32_t value = cell_load(cell);
-	size_t slack = value & 31;
-	struct live_block found = {.addr = addr, .stack_id = value >> 5};
+	size_t slack = value & LIVE_SLACK_SIDE;
+	struct live_block found = {.addr = addr, .stack_id = value >> LIVE_SLACK_BITS};
 
 	if (value == 0 || !cell_clear(cell, value))
 		return false;
@@ -140,50 +140,35 @@ static __attribute__((noinline, cold)) enum live_put slack_put_slow(struct live_
 			return put_lost();
 		}
 	}
-	cell_publish(cell, block->stack_id << 5 | (uint32_t)slack);
+	cell_publish(cell, block->stack_id << LIVE_SLACK_BITS | (uint32_t)slack);
 	return put_result(evicted);
 }
 
-static inline enum live_put slack_put(struct live_cell *leaf, const struct live_block *block,
-				      struct live_block *stale)
+static enum live_put slack_put(struct live_cell *leaf, const struct live_block *block,
+			       struct live_block *stale)
 {
-	struct live_cell *cell = live_map_cell(leaf, block->addr, LIVE_SLACK_GRANULE_LOG2);
-	size_t slack = live_usable_size(block->addr) - block->size;
-
-	if (__builtin_expect(
-		    slack >= LIVE_SLACK_SIDE || block->birth_ns != 0 || cell_load(cell) != 0, 0))
-		return slack_put_slow(cell, block, stale);
-	cell_publish(cell, block->stack_id << 5 | (uint32_t)slack);
-	return LIVE_PUT_OK;
+	if (block->birth_ns == 0 && live_table_put_fast(block->addr, block->size, block->stack_id))
+		return LIVE_PUT_OK;
+	return slack_put_slow(live_map_cell(leaf, block->addr, LIVE_SLACK_GRANULE_LOG2), block,
+			      stale);
 }
 
 static __attribute__((noinline, cold)) bool slack_take_slow(struct live_cell *cell, uintptr_t addr,
 							    struct live_block *block)
 {
 	/* Usable size < slack: some other block lay here when the cell was written. */
-	if ((cell_load(cell) & 31) != LIVE_SLACK_SIDE)
+	if ((cell_load(cell) & LIVE_SLACK_SIDE) != LIVE_SLACK_SIDE)
 		loss_add(LOSS_STALE_BLOCKS, 1);
 	return slack_remove(cell, addr, block);
 }
 
-static inline bool slack_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
+static bool slack_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
 {
 	struct live_cell *cell = live_map_cell(leaf, addr, LIVE_SLACK_GRANULE_LOG2);
-	uint32_t value = cell_load(cell);
-	size_t slack = value & 31;
-	size_t usable;
 
-	if (value == 0)
-		return false;
-	usable = live_usable_size(addr);
-	if (__builtin_expect(slack == LIVE_SLACK_SIDE || usable < slack, 0))
-		return slack_take_slow(cell, addr, block);
-	cell_store(cell, 0);
-	block->addr = addr;
-	block->size = usable - slack;
-	block->stack_id = value >> 5;
-	block->birth_ns = 0;
-	return true;
+	if (live_table_take_fast(addr, block))
+		return true;
+	return cell_load(cell) != 0 && slack_take_slow(cell, addr, block);
 }
 
 /* --- two-cell layout --- */
