@@ -46,15 +46,12 @@
 #include "libpmem/rules.h"
 #include "libpmem/sys.h"
 #include "libpmem/tree.h"
+#include "libpmem/unwind_pages.h"
 
 enum {
-	PAGE = 4096,
-	NEAR_PAGES = 64,	/* pages between two frames that are proved one by one */
 	FP_STEP_MAX = 1 << 20,	/* bytes that a frame without CFI may have */
 	SIGNAL_FRAMES_MAX = 32, /* in one walk */
 };
-
-_Atomic uint32_t unwind_mappings;
 
 /* Registers of the frame that the next step starts from. */
 struct state {
@@ -74,7 +71,7 @@ static size_t arrays_size(uint32_t capacity)
 	size_t one = 2 * sizeof(struct unwind_frame) + 3 * sizeof(struct unwind_check) +
 		     5 * sizeof(uint32_t);
 
-	return (capacity * one + PAGE - 1) & ~(size_t)(PAGE - 1);
+	return (capacity * one + UNWIND_PAGE - 1) & ~(size_t)(UNWIND_PAGE - 1);
 }
 
 static bool alloc_arrays(struct unwind *u, uint32_t capacity)
@@ -130,89 +127,15 @@ static bool grow(struct unwind *u)
 	return true;
 }
 
-static uintptr_t page_of(uintptr_t addr)
-{
-	return addr & ~(uintptr_t)(PAGE - 1);
-}
-
-static void begin_proofs(struct unwind *u, const uintptr_t *fp)
-{
-	uintptr_t page = page_of((uintptr_t)fp), end = page_of((uintptr_t)(fp + 1)) + PAGE;
-	uint32_t now = atomic_load_explicit(&unwind_mappings, memory_order_relaxed);
-
-	if (u->mappings != now) {
-		u->mappings = now;
-		if (u->flags & UNWIND_UNCLEAN)
-			u->count = 0;
-		u->proved_start = u->proved_end = u->kept_start = u->kept_end = 0;
-	}
-	if (page >= u->proved_start && end <= u->proved_end)
-		return;
-	if (u->proved_end - u->proved_start > u->kept_end - u->kept_start ||
-	    u->proved_start > u->kept_start) {
-		u->kept_start = u->proved_start;
-		u->kept_end = u->proved_end;
-	}
-	u->proved_start = page;
-	u->proved_end = end;
-}
-
-/* In a sandbox there are no probes: what was not proved before stays unproved. */
-static bool probe(uintptr_t page)
-{
-	return !sys_sandboxed() && sys_call(SYS_rt_sigprocmask, -1, (long)page, 0, 8) == -EINVAL;
-}
-
-/* Proves the pages from the end of the proved range up to page.  False at the first that is not readable. */
-static bool prove_up_to(struct unwind *u, uintptr_t page)
-{
-	while (u->proved_end <= page) {
-		if (u->proved_end == u->kept_start && u->kept_end > u->kept_start)
-			u->proved_end = u->kept_end;
-		else if (probe(u->proved_end))
-			u->proved_end += PAGE;
-		else
-			return false;
-	}
-	return true;
-}
-
-/* Proves one page, which lies outside the proved range. */
-static __attribute__((noinline)) bool prove(struct unwind *u, uintptr_t page)
-{
-	if (page >= u->proved_end && page - u->proved_end < NEAR_PAGES * PAGE && prove_up_to(u, page))
-		return true;
-	if (page >= u->kept_start && page < u->kept_end)
-		return true;
-	if (!probe(page))
-		return false;
-	if (page != u->kept_end)
-		u->kept_start = page;
-	u->kept_end = page + PAGE;
-	return true;
-}
-
-/* Reads the word at addr.  False: unaligned or not readable. */
-static inline bool load(struct unwind *u, uintptr_t addr, uintptr_t *value)
-{
-	if (__builtin_expect(addr - u->proved_start >= u->proved_end - u->proved_start, 0) &&
-	    !prove(u, page_of(addr)))
-		return false;
-	if (__builtin_expect(addr & (sizeof(addr) - 1), 0))
-		return false;
-	*value = *(const uintptr_t *)addr;
-	return true;
-}
-
 /* --- one step -------------------------------------------------------------------------------- */
 
 /* Takes the return address below cfa. */
 static enum step finish(struct unwind *u, struct state *s, struct unwind_frame *f, uintptr_t cfa)
 {
-	if (cfa <= s->sp || !load(u, cfa - sizeof(cfa), &f->ra))
+	if (cfa <= s->sp || !unwind_pages_load(u, cfa - sizeof(cfa), &f->ra))
 		return STEP_TRUNCATED;
 	f->slot = cfa - sizeof(cfa);
-	if (f->save && !load(u, f->save, &s->fp))
+	if (f->save && !unwind_pages_load(u, f->save, &s->fp))
 		return STEP_TRUNCATED;
 	f->fp = s->fp;
 	if (!f->ra) {
@@ -232,7 +155,7 @@ static enum step step_deref(struct unwind *u, struct state *s, struct unwind_fra
 	f->uses_fp = 1;
 	f->deref = s->fp + (uintptr_t)offset;
 	f->save = s->fp;
-	if (!load(u, f->deref, &f->deref_value))
+	if (!unwind_pages_load(u, f->deref, &f->deref_value))
 		return STEP_TRUNCATED;
 	return finish(u, s, f, f->deref_value);
 }
@@ -246,24 +169,15 @@ static enum step step_signal(struct unwind *u, struct state *s, struct unwind_fr
 		return STEP_TRUNCATED;
 	f->own_flags |= UNWIND_SIGNAL;
 	f->slot = sp + ARCH_SIGNAL_PC_OFFSET;
-	if (!load(u, sp + ARCH_SIGNAL_FP_OFFSET, &s->fp) || !load(u, f->slot, &pc) ||
-	    !load(u, sp + ARCH_SIGNAL_SP_OFFSET, &s->sp) || !pc || pc >> ARCH_ADDRESS_BITS)
+	if (!unwind_pages_load(u, sp + ARCH_SIGNAL_FP_OFFSET, &s->fp) ||
+	    !unwind_pages_load(u, f->slot, &pc) ||
+	    !unwind_pages_load(u, sp + ARCH_SIGNAL_SP_OFFSET, &s->sp) || !pc ||
+	    pc >> ARCH_ADDRESS_BITS)
 		return STEP_TRUNCATED;
 	f->fp = s->fp;
 	f->ra = pc + 1;
 	s->pc = pc;
 	return STEP_OK;
-}
-
-/* Makes the page of addr, which was read in this walk, part of the proved range. */
-static void prove_from(struct unwind *u, uintptr_t addr)
-{
-	if (addr >= u->proved_start && addr < u->proved_end)
-		return;
-	u->kept_start = u->proved_start;
-	u->kept_end = u->proved_end;
-	u->proved_start = page_of(addr);
-	u->proved_end = u->proved_start + PAGE;
 }
 
 /* Code without CFI: believe the frame pointer if it looks like one. */
@@ -283,9 +197,10 @@ static enum step step_frame_pointer(struct unwind *u, struct state *s, struct un
 	/* Only up the very stack that we are on: a page elsewhere may be unmapped while we look at it. */
 	if (s->fp < s->sp || s->fp - s->sp > FP_STEP_MAX)
 		return STEP_TRUNCATED;
-	prove_from(u, s->sp - sizeof(ra));
-	if (!prove_up_to(u, page_of(s->fp + sizeof(ra))) || !load(u, s->fp, &outer) ||
-	    !load(u, s->fp + sizeof(outer), &ra))
+	unwind_pages_prove_from(u, s->sp - sizeof(ra));
+	if (!unwind_pages_prove_up_to(u, unwind_pages_of(s->fp + sizeof(ra))) ||
+	    !unwind_pages_load(u, s->fp, &outer) ||
+	    !unwind_pages_load(u, s->fp + sizeof(outer), &ra))
 		return STEP_TRUNCATED;
 	/* A frame pointer is above the inner one, unless the caller is code with CFI, which may use the register
 	 * for anything. */
@@ -456,7 +371,7 @@ static bool take_over(struct unwind *u, uint32_t k, uint32_t m, struct state *s)
 			return false;
 		f = &u->fresh[u->fresh_count++];
 		*f = u->frames[i];
-		if (f->save && !load(u, f->save, &s->fp))
+		if (f->save && !unwind_pages_load(u, f->save, &s->fp))
 			return false;
 		f->fp = s->fp;
 		f->node = 0;
@@ -570,7 +485,7 @@ uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
 {
 	uint32_t node, id;
 
-	begin_proofs(u, fp);
+	unwind_pages_begin(u, fp);
 	u->hook = hook;
 	walk(u, fp);
 	u->flags = u->frames[u->count - 1].flags;
@@ -590,7 +505,7 @@ size_t unwind_reference(struct unwind *u, const uintptr_t *fp, uintptr_t *ra, si
 	struct state s;
 	size_t count;
 
-	begin_proofs(u, fp);
+	unwind_pages_begin(u, fp);
 	start_walk(u, fp, &s);
 	for (count = 0; count < max; count++) {
 		ra[count] = u->fresh[0].ra;
