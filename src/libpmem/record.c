@@ -66,6 +66,10 @@ static void refresh(struct thread *thread)
 {
 	uint32_t mark = process_mark_now(), generation;
 
+	/* A handler forked inside this event: 0 must never become a thread's mark, it would let the child go on
+	 * as its parent. */
+	if (!mark)
+		return;
 	modules_refresh();
 	thread->mark = mark;
 	generation = modules_generation();
