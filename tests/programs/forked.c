@@ -5,10 +5,12 @@
  * Usage: forked quiet|handler|sandbox
  *   quiet    the only event before fork() comes from the loader, in pthread_create(); the child allocates
  *            2,000 blocks of 1,000 bytes and keeps a third of 3,000
- *   handler  a signal handler forks, wherever it interrupts; the child goes on where the parent was
+ *   handler  a signal handler forks when it interrupts the library that malloc() is in; the child goes on where
+ *            the parent was
  *   sandbox  after PR_SET_NO_NEW_PRIVS a vfork() child fails to execute; then the parent keeps 5,000,000 bytes
  */
 #define _GNU_SOURCE
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,9 +19,10 @@
 #include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-enum { FORKS = 200, CHILD_ROUNDS = 20 };
+enum { FORKS = 200, WARM_UP = 60000, CHILD_ROUNDS = 20 };
 
 static void *volatile sink;
 static volatile sig_atomic_t child, forks;
@@ -55,10 +58,30 @@ static int quiet(void)
 	_exit(status != 0);
 }
 
-static void fork_here(int number)
+static ElfW(Addr) start, end; /* of the code that malloc() is in */
+
+static int find_allocator(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	(void)number;
-	if (child || forks >= FORKS)
+	ElfW(Addr) wanted = (ElfW(Addr))malloc;
+	int i;
+
+	(void)size, (void)arg;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+		end = start + info->dlpi_phdr[i].p_memsz;
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && wanted >= start && wanted < end)
+			return 1;
+	}
+	return 0;
+}
+
+static void fork_here(int number, siginfo_t *info, void *context)
+{
+	const ucontext_t *interrupted = context;
+	ElfW(Addr) pc = (ElfW(Addr))interrupted->uc_mcontext.gregs[REG_RIP];
+
+	(void)number, (void)info;
+	if (child || forks >= FORKS || pc < start || pc >= end)
 		return;
 	forks++;
 	if (fork() == 0) {
@@ -85,11 +108,18 @@ __attribute__((noinline, noclone)) static void *descend(int depth, unsigned way)
 
 static int handler(void)
 {
-	struct sigaction action = {.sa_handler = fork_here, .sa_flags = SA_RESTART};
+	struct sigaction action = {.sa_sigaction = fork_here, .sa_flags = SA_RESTART | SA_SIGINFO};
 	struct itimerval timer = {{0, 300}, {0, 300}}, none = {{0, 0}, {0, 0}};
 	int status, bad = 0, rounds = 0;
 	unsigned way = 1;
 
+	dl_iterate_phdr(find_allocator, NULL);
+	/* Many call stacks first: what the parent knew lies where the child's own state does not reach. */
+	for (; rounds < WARM_UP; rounds++) {
+		way = way * 1103515245u + 12345;
+		free(descend(20, way >> 8 ^ way << 9));
+	}
+	rounds = 0;
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &timer, NULL);
 	while (forks < FORKS || child) {
