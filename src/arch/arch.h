@@ -8,6 +8,9 @@
  *   ARCH_ADDRESS_BITS          user addresses are below 1 << ARCH_ADDRESS_BITS
  *   ARCH_VDSO_CLOCK_GETTIME    name of clock_gettime() in the vDSO
  *   arch_pause()               tells the CPU that this is a spin loop
+ *   arch_holds4()              true if the words at four addresses are the four values after them; 32-byte aligned
+ *   arch_can_gather()          true if there is arch_holds4_gather(), the same in another way
+ *   arch_gather_end()          after the last of these, before anything else
  *   arch_syscall6()            a raw system call: -errno on failure, errno itself untouched
  *   arch_signal_context()      registers of the interrupted code, from a signal frame
  *   arch_cfi_plt()             recognizes the linker's CFA expression for PLT stubs

@@ -185,6 +185,7 @@ static bool start_modules(void)
 	if (getauxval(AT_SECURE) || has_data_limit() || !tree_init(settings.max_nodes) ||
 	    !modules_init() || !is_chosen() || !live_table_init(real.layout))
 		return false;
+	stack_cache_choose();
 	watch_forks();
 	peak_init();
 	thread_init();

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "libpmem/tree.h"
 #include "libpmem/unwind.h"
 
@@ -27,12 +28,17 @@ enum {
 
 struct counter;
 
+/* Checks (unwind.h) that are made together: first their addresses, then the words that must be there. */
+struct stack_cache_group {
+	_Alignas(32) uintptr_t words[2 * STACK_CACHE_GROUP];
+};
+
 struct stack_cache_entry {
-	uintptr_t slot;		     /* 0 = empty; + STACK_CACHE_UNCLEAN */
-	uintptr_t key;		     /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
-	struct unwind_check *checks; /* [count], from the inside out */
-	struct counter *counter;     /* of this thread and stack_id */
-	uint32_t count;		     /* multiple of STACK_CACHE_GROUP */
+	uintptr_t slot;			  /* 0 = empty; + STACK_CACHE_UNCLEAN */
+	uintptr_t key;			  /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
+	struct stack_cache_group *groups; /* from the inside out */
+	struct counter *counter;	  /* of this thread and stack_id */
+	uint32_t size;			  /* of the groups, bytes; at least one */
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
 	uint16_t room_class;
@@ -51,14 +57,20 @@ struct stack_cache_state {
 };
 
 struct stack_cache {
-	struct stack_cache_entry *entries;		/* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
-	struct unwind_check *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
-	struct unwind_check *scratch;			/* [STACK_CACHE_CHECKS_MAX] */
-	struct unwind_check *arena;
-	uint32_t arena_left; /* checks */
+	struct stack_cache_entry *entries; /* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
+	struct stack_cache_group *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
+	struct unwind_check *scratch;			     /* [STACK_CACHE_CHECKS_MAX] */
+	struct stack_cache_group *arena;
+	uint32_t arena_left; /* groups */
 	uint32_t any_unclean;
 	struct stack_cache_state states[STACK_CACHE_SETS];
 };
+
+/* Whether checks are made by arch_holds4_gather(); set once, by stack_cache_choose(). */
+extern bool stack_cache_gathers __attribute__((visibility("hidden")));
+
+/* Tries both ways for a few microseconds (most CPUs gather slowly); while there is one thread. */
+void stack_cache_choose(void);
 
 /* Returns false when memory is exhausted. */
 bool stack_cache_init(struct stack_cache *cache);
@@ -79,26 +91,26 @@ static inline uint64_t stack_cache_set(uintptr_t slot, uintptr_t key)
 	return (((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u) >> 60;
 }
 
-/* 0 if the check holds. */
-static inline uintptr_t stack_cache_differs(const struct unwind_check *check)
-{
-	return *(const uintptr_t *)check->addr ^ check->value;
-}
-
 /* Group by group from the inside out: what lies beyond a mismatch may not be readable, but a group reads
  * only in pages that the groups before it, or the hook's own frame, have proved (stack_cache.c). */
 static inline __attribute__((always_inline)) bool stack_cache_holds(
 	const struct stack_cache_entry *entry)
 {
-	const struct unwind_check *check = entry->checks, *end = check + entry->count;
+	const struct stack_cache_group *group = entry->groups;
+	const struct stack_cache_group *end = (const void *)((const char *)group + entry->size);
+	bool holds;
 
-	for (; check < end; check += STACK_CACHE_GROUP)
-		if (__builtin_expect((stack_cache_differs(check) | stack_cache_differs(check + 1) |
-				      stack_cache_differs(check + 2) |
-				      stack_cache_differs(check + 3)) != 0,
-				     0))
-			return false;
-	return true;
+	if (!stack_cache_gathers) {
+		do
+			holds = arch_holds4(group->words);
+		while (__builtin_expect(holds, 1) && ++group < end);
+		return holds;
+	}
+	do
+		holds = arch_holds4_gather(group->words);
+	while (__builtin_expect(holds, 1) && ++group < end);
+	arch_gather_end();
+	return holds;
 }
 
 /* The call stack at the hook frame fp, or NULL. */

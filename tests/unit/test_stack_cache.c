@@ -364,6 +364,7 @@ static void rooms(void **state)
 	size_t before = mapped_bytes();
 
 	(void)state;
+	memset(latest, 0, sizeof(latest));
 	number_sets(sets, PLACES, 1, STEP);
 	for (i = 0; i < ROUNDS; i++) {
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -396,6 +397,7 @@ static void full_cache(void **state)
 	uint32_t i, count, filled = 0;
 
 	(void)state;
+	memset(used, 0, sizeof(used));
 	number_sets(sets, PLACES, 1, 1);
 	for (i = 0; i < PLACES && filled < ENTRIES; i++) {
 		if (used[sets[i]]++ >= STACK_CACHE_WAYS)
@@ -503,5 +505,13 @@ int main(void)
 		cmocka_unit_test_setup(sizes, begin),
 	};
 
-	return cmocka_run_group_tests_name("stack_cache", tests, NULL, NULL);
+	int failed;
+
+	stack_cache_choose();
+	stack_cache_gathers = false;
+	failed = cmocka_run_group_tests_name("stack_cache", tests, NULL, NULL);
+	if (!arch_can_gather())
+		return failed;
+	stack_cache_gathers = true;
+	return failed + cmocka_run_group_tests_name("stack_cache, gathering", tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  */
 #ifndef PMEM_ARCH_X86_64_CPU_H
 #define PMEM_ARCH_X86_64_CPU_H
+#include <cpuid.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,70 @@ enum {
 static inline void arch_pause(void)
 {
 	__builtin_ia32_pause();
+}
+
+/* With -mgeneral-regs-only gcc has no vector registers, so it keeps nothing in them and refuses their names; across
+ * calls the ABI lets us change them. */
+#ifdef __SSE2__
+#define ARCH_VECTORS_CLOBBERED , "xmm0", "xmm1", "xmm2"
+#else
+#define ARCH_VECTORS_CLOBBERED
+#endif
+
+/* By hand, because the compiler must not use the vector registers for anything else (libpmem/flags.txt). */
+static inline __attribute__((always_inline)) bool arch_holds4(const uintptr_t checks[8])
+{
+	uintptr_t word; /* an address, at last the mask of equal bytes */
+
+	__asm__("mov (%[checks]), %[word]\n\t"
+		"movq (%[word]), %%xmm0\n\t"
+		"mov 8(%[checks]), %[word]\n\t"
+		"movhps (%[word]), %%xmm0\n\t"
+		"mov 16(%[checks]), %[word]\n\t"
+		"movq (%[word]), %%xmm1\n\t"
+		"mov 24(%[checks]), %[word]\n\t"
+		"movhps (%[word]), %%xmm1\n\t"
+		"pcmpeqd 32(%[checks]), %%xmm0\n\t"
+		"pcmpeqd 48(%[checks]), %%xmm1\n\t"
+		"pand %%xmm1, %%xmm0\n\t"
+		"pmovmskb %%xmm0, %k[word]"
+		: [word] "=&r"(word)
+		: [checks] "r"(checks)
+		: "memory" ARCH_VECTORS_CLOBBERED);
+	return (uint32_t)word == 0xffff;
+}
+
+/* AVX2, with the system's consent (Intel SDM, volume 1, 14.7.1). */
+static inline bool arch_can_gather(void)
+{
+	enum { OSXSAVE_AND_AVX = 3 << 27, AVX2 = 1 << 5, XMM_AND_YMM = 3 << 1 };
+	uint32_t a, b, c, d, enabled, high;
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || (c & OSXSAVE_AND_AVX) != OSXSAVE_AND_AVX)
+		return false;
+	__asm__("xgetbv" : "=a"(enabled), "=d"(high) : "c"(0));
+	return (enabled & XMM_AND_YMM) == XMM_AND_YMM && __get_cpuid_count(7, 0, &a, &b, &c, &d) &&
+	       (b & AVX2);
+}
+
+static inline __attribute__((always_inline)) bool arch_holds4_gather(const uintptr_t checks[8])
+{
+	bool equal;
+
+	__asm__("vpcmpeqd %%ymm2, %%ymm2, %%ymm2\n\t"
+		"vmovdqa (%[checks]), %%ymm0\n\t"
+		"vpgatherqq %%ymm2, (,%%ymm0,1), %%ymm1\n\t"
+		"vpxor 32(%[checks]), %%ymm1, %%ymm1\n\t"
+		"vptest %%ymm1, %%ymm1"
+		: "=@ccz"(equal)
+		: [checks] "r"(checks)
+		: "memory" ARCH_VECTORS_CLOBBERED);
+	return equal;
+}
+
+static inline void arch_gather_end(void)
+{
+	__asm__ volatile("vzeroupper");
 }
 
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
