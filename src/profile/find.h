@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * find.h - which profile a person means by a file, a pid, a folder, or nothing.
+ */
+#ifndef PMEM_PROFILE_FIND_H
+#define PMEM_PROFILE_FIND_H
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* The path of the profile (to be freed) that name means:
+ *   a file        that file;
+ *   a pid         the profile that the process has mapped (/proc/PID/maps, reached through /proc/PID/map_files or
+ *                 /proc/PID/root if its path does not lead there);
+ *   a folder      the newest profile in it (by the end of its last change);
+ *   NULL          the newest in the current folder.
+ * False: there is none; the message says where one would be and how to make one. */
+bool find_profile(const char *name, char **path, struct error *err);
+
+/* All profiles of one `pmem run` (header.run_id) in a folder, by start: paths to be freed, and the array. */
+bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
+	      struct error *err);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile.h - one profile in memory: the state of one process at one moment, checked.
+ *
+ * profile_open() copies what the file (of a running process, or left by an ended one) holds, in the order that keeps every
+ * call stack consistent (alloc >= free), and checks every index: what follows may trust this struct.  What the
+ * file's damage made unreadable is left out and named in damage.  Immutable afterwards.
+ */
+#ifndef PMEM_PROFILE_PROFILE_H
+#define PMEM_PROFILE_PROFILE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "core/format.h"
+
+struct profile_counts {
+	uint64_t alloc_bytes;
+	uint64_t alloc_count;
+	uint64_t free_bytes;
+	uint64_t free_count;
+	uint64_t temporary_count;
+	int64_t peak_bytes; /* share of the process's peak */
+	int64_t peak_count;
+};
+
+static inline uint64_t profile_live_bytes(const struct profile_counts *counts)
+{
+	return counts->alloc_bytes - counts->free_bytes;
+}
+
+static inline uint64_t profile_live_count(const struct profile_counts *counts)
+{
+	return counts->alloc_count - counts->free_count;
+}
+
+struct profile_module {
+	const char *path; /* "" = code outside of all modules (JIT) */
+	const uint8_t *build_id;
+	size_t build_id_size;
+	uint32_t instance;
+	uint64_t bias;
+	uint64_t start;
+	uint64_t end;
+	uint64_t load_ns;
+	uint64_t unload_ns; /* 0 = loaded */
+};
+
+/* A place in the code: the return address of a call.  Or a special name ("[truncated]"). */
+struct profile_location {
+	const char *special; /* NULL = code */
+	uint32_t module;     /* index */
+	uint64_t offset; /* return address in the terms of the module's file; without a module the address itself */
+	uint64_t address; /* return address in memory, where the module lies or lay last */
+};
+
+/* Nodes: parents come in any order; node 0 is the root and has no location. */
+struct profile_node {
+	uint32_t parent;
+	uint32_t location; /* index; equal places have equal indexes */
+};
+
+struct profile_stack {
+	uint64_t id;	 /* the {hash} of the log: equal across runs and address layouts */
+	uint32_t node;	 /* of the innermost frame */
+	uint32_t hook;	 /* enum format_hook, or FORMAT_NO_HOOK for a special one */
+	bool inexact;	 /* its figures are estimates */
+	uint32_t number; /* call-stack id in the file */
+	struct profile_counts counts;
+	uint64_t *sizes;     /* [FORMAT_CLASSES]; NULL = none */
+	uint64_t *lifetimes; /* [FORMAT_CLASSES] of sampled blocks; NULL = none */
+};
+
+struct profile_thread {
+	uint32_t tid;
+	uint32_t owners; /* how many threads shared this line */
+	uint32_t level;
+	bool running;
+	char name[16];
+	struct profile_counts counts; /* live may be negative: see free_bytes > alloc_bytes */
+};
+
+struct profile_point {
+	uint64_t time_ns;
+	uint64_t live_bytes;
+	uint64_t alloc_bytes; /* 0 = not known */
+	uint64_t alloc_count; /* 0 = not known */
+	uint64_t rss_bytes;   /* 0 = not known */
+	uint64_t lost_events;
+};
+
+struct profile_sample {
+	uint64_t time_ns;
+	uint64_t live_bytes;
+	uint64_t alloc_bytes;
+};
+
+/* The samples of one call stack, by time, without duplicates. */
+struct profile_series {
+	uint32_t stack; /* index in stacks */
+	uint32_t count;
+	const struct profile_sample *samples;
+};
+
+struct profile_mark {
+	uint64_t time_ns;
+	const char *text;
+};
+
+struct profile {
+	const char *path; /* of the file */
+	uint64_t file_bytes;
+	struct format_header header; /* as read; its texts are below */
+	bool is_live;		     /* its process runs, and records here */
+	const char *program;	     /* path; "" = unknown */
+	const char *program_name;    /* last part of it */
+	const char *command;	     /* arguments, NUL after each */
+	size_t command_size;
+	const char *directory;
+	const char *cgroup;
+	const char *host;
+	const char *refused_setting;
+	uint64_t duration_ns;		/* from start to end, or to the latest sign of life */
+	struct profile_counts totals;	/* sum of all stacks */
+	struct profile_module *modules; /* 0: code outside of all modules */
+	uint32_t module_count;
+	struct profile_location *locations;
+	uint32_t location_count;
+	struct profile_node *nodes;
+	uint32_t node_count;
+	struct profile_stack *stacks; /* those with any event */
+	uint32_t stack_count;
+	struct profile_thread *threads;
+	uint32_t thread_count;
+	struct profile_point *points; /* by time */
+	uint32_t point_count;
+	struct profile_series *series;
+	uint32_t series_count;
+	struct profile_mark *marks; /* by time */
+	uint32_t mark_count;
+	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
+	uint32_t damage_count; /* how many findings there were */
+};
+
+/* False: the file is no profile, of a version that this program does not know, or cannot be read. */
+bool profile_open(const char *path, struct profile **profile, struct error *err);
+void profile_close(struct profile *profile);
+
+/* "malloc" and so on. */
+const char *profile_hook_name(uint32_t hook);
+
+/* "events" and so on: the names of the log's lost lines. */
+const char *profile_loss_name(uint32_t loss);
+
+/* Sum of the losses that make figures wrong or missing: events, internal, profile bytes. */
+uint64_t profile_losses(const struct profile *profile);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * symbols.h - names for code addresses, from the ELF symbol tables of the modules' files.
+ *
+ * A module's names are used only if its file is the one that was loaded (same build-id): never wrong names.
+ * .symtab where there is one, else .dynsym.  C++ and Rust (legacy and v0) names are demangled by libiberty.
+ * Results live as long as the struct symbols.  Not safe for threads.
+ */
+#ifndef PMEM_SYMBOL_SYMBOLS_H
+#define PMEM_SYMBOL_SYMBOLS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One function that an address lies in. */
+struct symbol {
+	const char *function; /* demangled; NULL = unknown */
+	const char *raw_name; /* as in the table; NULL = unknown */
+	const char *file;     /* source file; NULL = unknown */
+	uint32_t line;	      /* 0 = unknown */
+	bool inlined;	      /* into the next one */
+	uint64_t offset; /* of the return address from the function's beginning; without a function: from the module's bias */
+};
+
+enum symbols_problem {
+	SYMBOLS_OK,
+	SYMBOLS_NO_FILE,    /* the file is not there, or cannot be read */
+	SYMBOLS_OTHER_FILE, /* another build-id: it was replaced since */
+	SYMBOLS_NOT_ELF,
+	SYMBOLS_STRIPPED, /* it has no symbols at all */
+};
+
+struct symbols;
+struct symbols_module;
+
+struct symbols_options {
+	const char *root; /* put before every path, as "/proc/4711/root"; NULL = none */
+};
+
+/* NULL: no memory. */
+struct symbols *symbols_new(const struct symbols_options *options);
+void symbols_free(struct symbols *symbols);
+
+/* The module with this file; build_id_size 0: it had none, so its file cannot be checked.  Opened at
+ * the first question.  The same arguments give the same module. */
+struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
+				      const uint8_t *build_id, size_t build_id_size);
+
+/* The functions of the call that returns to address (in the terms of the file's headers): the innermost first, the one that
+ * was not inlined last.  Returns how many, at least 1 (a nameless one), and where they are. */
+size_t symbols_find(struct symbols_module *module, uint64_t address, const struct symbol **found);
+
+/* Why the module has no names; SYMBOLS_OK if it has.  And as a phrase: "libx.so was replaced since". */
+enum symbols_problem symbols_problem(struct symbols_module *module);
+const char *symbols_problem_text(enum symbols_problem problem);
+
+/* Demangled, in memory that lives as long as symbols; raw_name itself if it is not mangled. */
+const char *symbols_demangle(struct symbols *symbols, const char *raw_name);
+
+#endif
