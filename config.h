@@ -29,9 +29,20 @@
 #define PMEM_SNAPSHOT_SHARE 10
 #endif
 
+/* Milliseconds between two points of the timeline at first, 1 or more; the time doubles whenever a point
+ * for each no longer fits in; 0 = no timeline. (env) */
+#ifndef PMEM_TIMELINE_MS
+#define PMEM_TIMELINE_MS 250
+#endif
+
 /* 1 = write the text log, 0 = record only. (env) */
 #ifndef PMEM_LOG
 #define PMEM_LOG 1
+#endif
+
+/* 1 = write the profile (pmem.PID.prof, or as PMEM_OUT says), 0 = no file. (env) */
+#ifndef PMEM_PROFILE
+#define PMEM_PROFILE 1
 #endif
 
 /* Largest .symtab (with its string table, in bytes) that is read to name functions in the log. (env) */

@@ -2,8 +2,9 @@
 /*
  * format.h - what a profile file (pmem.$pid.prof) holds.  doc/FORMAT.md is the normative text.
  *
- * The file is an array of blocks of FORMAT_BLOCK_SIZE bytes.  Block 0 is struct format_header and the directory: an
- * entry for each block of the file, which says of what kind it is and which part of that kind's array it holds.
+ * The file is an array of blocks of FORMAT_BLOCK_SIZE bytes.  Block 0 is struct format_header and the beginning of the directory:
+ * an entry for each block of the file, which says of what kind it is and which part of that kind's array it
+ * holds.  The directory goes on in blocks of kind FORMAT_DIRECTORY, which header.directories names.
  * The recorder maps the file and works in it; blocks are zero until they are written.  A reader at any
  * moment, or after the process was killed, sees a consistent prefix: counts are stored (release) after what they count.  It
  * must check every index against the counts, and every count against the blocks that are there.
@@ -25,10 +26,14 @@
 
 enum {
 	FORMAT_VERSION = 1, /* grows with every change that an older reader would misread */
-	FORMAT_BLOCK_SIZE = 64 * 1024,
+	FORMAT_BLOCK_SIZE = 16 * 1024,
 	FORMAT_HEADER_SIZE = 4096,
-	FORMAT_BLOCKS_MAX = (FORMAT_BLOCK_SIZE - FORMAT_HEADER_SIZE) /
-			    4, /* of a file: 15,360, or 960 MiB */
+	FORMAT_FIRST_ENTRIES = (FORMAT_BLOCK_SIZE - FORMAT_HEADER_SIZE) /
+			       4,		/* of the directory, in block 0 */
+	FORMAT_ENTRIES = FORMAT_BLOCK_SIZE / 4, /* in each further block of it */
+	FORMAT_DIRECTORIES = 15,		/* further blocks */
+	FORMAT_BLOCKS_MAX = FORMAT_FIRST_ENTRIES +
+			    FORMAT_DIRECTORIES * FORMAT_ENTRIES, /* of a file: 1,008 MiB */
 	FORMAT_INDEX_BITS = 24, /* directory entry: kind << FORMAT_INDEX_BITS | index in the kind's array of blocks */
 	FORMAT_BUILD_ID_MAX = 20,
 	FORMAT_REGION_BITS = 20, /* low bits of a pc32: offset in the region */
@@ -52,12 +57,13 @@ enum format_kind {
 	FORMAT_HISTOGRAMS = 6, /* struct format_histogram; 0 is not used */
 	FORMAT_REGIONS = 7,    /* struct format_region; 0 is not used: names instead of code */
 	FORMAT_TEXT = 8, /* NUL-terminated strings and other bytes, by offset; none crosses a block's end */
-	FORMAT_MODULES = 9,  /* struct format_module; 0 is code outside of all modules (JIT) */
-	FORMAT_CHUNKS = 10,  /* struct format_chunk, by number of the chunk */
-	FORMAT_THREADS = 11, /* struct format_thread */
-	FORMAT_POINTS = 12,  /* struct format_point, in no order */
-	FORMAT_SERIES = 13,  /* struct format_series */
-	FORMAT_MARKS = 14,   /* struct format_mark */
+	FORMAT_MODULES = 9,    /* struct format_module; 0 is code outside of all modules (JIT) */
+	FORMAT_CHUNKS = 10,    /* struct format_chunk, by number of the chunk */
+	FORMAT_THREADS = 11,   /* struct format_thread */
+	FORMAT_POINTS = 12,    /* struct format_point, in no order */
+	FORMAT_SERIES = 13,    /* struct format_series */
+	FORMAT_MARKS = 14,     /* struct format_mark */
+	FORMAT_DIRECTORY = 15, /* uint32_t [FORMAT_ENTRIES]: entries of blocks FORMAT_FIRST_ENTRIES + index * FORMAT_ENTRIES and on */
 	FORMAT_KINDS,
 };
 
@@ -156,6 +162,9 @@ struct format_header {
 	_Atomic uint64_t timeline_ns; /* spent in the timeline */
 	_Atomic uint64_t snapshot_count;
 	_Atomic uint64_t interval_ns; /* least time between two points now */
+	/* Number in the file of the block that holds the nth further part of the directory; 0 = none yet. */
+	_Atomic uint32_t directories[FORMAT_DIRECTORIES];
+	uint32_t reserved2;
 };
 
 static_assert(sizeof(struct format_header) <= FORMAT_HEADER_SIZE, "the directory follows");
@@ -164,7 +173,8 @@ static_assert(sizeof(struct format_header) <= FORMAT_HEADER_SIZE, "the directory
 struct format_first_block {
 	struct format_header header;
 	char padding[FORMAT_HEADER_SIZE - sizeof(struct format_header)];
-	_Atomic uint32_t blocks[FORMAT_BLOCKS_MAX]; /* the directory, by number of the block in the file */
+	_Atomic uint32_t
+		blocks[FORMAT_FIRST_ENTRIES]; /* the directory, by number of the block in the file */
 };
 
 static_assert(sizeof(struct format_first_block) == FORMAT_BLOCK_SIZE, "block 0");

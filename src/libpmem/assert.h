@@ -2,7 +2,7 @@
 /*
  * assert.h - states what only our own bug can break.
  *
- * In a build with PMEM_DEBUG a broken ASSERT() ends the program by SIGILL.  Otherwise it is counted (LOSS_INTERNAL)
+ * In a build with PMEM_DEBUG a broken ASSERT() ends the program by SIGILL.  Otherwise it is counted (FORMAT_LOSS_INTERNAL)
  * and recording stops for good: the program goes on as if there were no recorder.
  */
 #ifndef PMEM_LIBPMEM_ASSERT_H
@@ -15,7 +15,7 @@ static inline void assert_failed(void)
 {
 	if (PMEM_DEBUG)
 		__builtin_trap();
-	loss_add(LOSS_INTERNAL, 1);
+	loss_add(FORMAT_LOSS_INTERNAL, 1);
 	process_stop();
 }
 

@@ -4,13 +4,10 @@
  *
  * A counter has one writer, its owner; a handler that interrupts the owner has a struct counters of
  * its own.  The writer's order is what lets readers do without locks:
- *   share     epoch = COUNTER_CHANGING, peak fields, epoch = new (release); then the event's fields.
- *   widening  the record, epoch = COUNTER_CHANGING, peak_bytes = index, epoch = COUNTER_WIDE (release).
+ *   share     epoch = FORMAT_EPOCH_CHANGING, peak fields, epoch = new (release); then the event's fields.
+ *   widening  the record, epoch = FORMAT_EPOCH_CHANGING, peak_bytes = index, epoch = FORMAT_EPOCH_WIDE (release).
  * Where the record has no memory the narrow fields stop at their largest value and each event that
- * did not fit is a LOSS_EVENTS.
- *
- * Which thread and ids a chunk in the store belongs to is known to the thread's directory only; the
- * profile will need it in the store, too.
+ * did not fit is a FORMAT_LOSS_EVENTS.
  */
 #include "libpmem/counters.h"
 
@@ -23,14 +20,11 @@
 
 #define COLD __attribute__((noinline, cold))
 
-enum { CHUNK_SIZE = COUNTERS_CHUNK * sizeof(struct counter), PAGE = 4096 };
+enum { CHUNK_SIZE = FORMAT_CHUNK * sizeof(struct format_counter), PAGE = 4096 };
 
-static_assert(sizeof(struct counter) == 32, "a chunk is 2 KiB");
-static_assert(sizeof(struct counter_wide) == 64, "a cache line");
-static_assert(CHUNK_SIZE *COUNTERS_CHUNKS_PER_BLOCK == STORE_BLOCK_SIZE, "chunks fill a block");
-
-static _Atomic uint32_t next_chunk; /* number of chunks in the store */
-static _Atomic uint32_t next_wide;  /* number of records in the store */
+static_assert(sizeof(struct format_counter) == 32, "a chunk is 2 KiB");
+static_assert(sizeof(struct format_counter_wide) == 64, "a cache line");
+static_assert(CHUNK_SIZE *COUNTERS_CHUNKS_PER_BLOCK == FORMAT_BLOCK_SIZE, "chunks fill a block");
 
 static uint32_t get32(const _Atomic uint32_t *field)
 {
@@ -59,12 +53,12 @@ static void set32_saturated(_Atomic uint32_t *field, uint64_t value)
 	set32(field, value < UINT32_MAX ? value : UINT32_MAX);
 }
 
-static int64_t live_bytes(const struct counter *counter)
+static int64_t live_bytes(const struct format_counter *counter)
 {
 	return (int64_t)get32(&counter->alloc_bytes) - (int64_t)get32(&counter->free_bytes);
 }
 
-static int64_t live_count(const struct counter *counter)
+static int64_t live_count(const struct format_counter *counter)
 {
 	return (int64_t)get32(&counter->alloc_count) - (int64_t)get32(&counter->free_count);
 }
@@ -75,16 +69,16 @@ static int32_t clamp32(int64_t value)
 }
 
 /* The counter's record, or NULL if it is narrow. */
-static struct counter_wide *wide_of(const struct counter *counter)
+static struct format_counter_wide *wide_of(const struct format_counter *counter)
 {
 	/* Acquire: pairs with the release in widen(). */
-	if (atomic_load_explicit(&counter->epoch, memory_order_acquire) != COUNTER_WIDE)
+	if (atomic_load_explicit(&counter->epoch, memory_order_acquire) != FORMAT_EPOCH_WIDE)
 		return NULL;
-	return store_item(STORE_WIDE, sizeof(struct counter_wide),
+	return store_item(FORMAT_WIDE, sizeof(struct format_counter_wide),
 			  (uint32_t)atomic_load_explicit(&counter->peak_bytes, memory_order_relaxed));
 }
 
-static void fill_wide(struct counter_wide *wide, const struct counter *counter)
+static void fill_wide(struct format_counter_wide *wide, const struct format_counter *counter)
 {
 	atomic_store_explicit(&wide->alloc_count, get32(&counter->alloc_count),
 			      memory_order_relaxed);
@@ -106,7 +100,7 @@ static void fill_wide(struct counter_wide *wide, const struct counter *counter)
 /* Marks the peak fields that belong to epoch as being written; goes with end_change(). */
 static void begin_change(_Atomic uint32_t *epoch)
 {
-	atomic_store_explicit(epoch, COUNTER_CHANGING, memory_order_relaxed);
+	atomic_store_explicit(epoch, FORMAT_EPOCH_CHANGING, memory_order_relaxed);
 	/* Who reads a new field reads this mark, or a later one, afterwards: read_shares(). */
 	atomic_thread_fence(memory_order_release);
 }
@@ -117,23 +111,24 @@ static void end_change(_Atomic uint32_t *epoch, uint32_t value)
 	atomic_store_explicit(epoch, value, memory_order_release);
 }
 
-static struct counter_wide *widen(struct counter *counter)
+static struct format_counter_wide *widen(struct format_counter *counter)
 {
 	uint32_t index;
-	struct counter_wide *wide = store_take(STORE_WIDE, sizeof(*wide), &next_wide, &index);
+	struct format_counter_wide *wide = store_take(FORMAT_WIDE, sizeof(*wide),
+						      &store_head()->wide_count, &index);
 
 	if (!wide) {
-		loss_add(LOSS_EVENTS, 1);
+		loss_add(FORMAT_LOSS_EVENTS, 1);
 		return NULL;
 	}
 	fill_wide(wide, counter);
 	begin_change(&counter->epoch);
 	atomic_store_explicit(&counter->peak_bytes, (int32_t)index, memory_order_relaxed);
-	end_change(&counter->epoch, COUNTER_WIDE);
+	end_change(&counter->epoch, FORMAT_EPOCH_WIDE);
 	return wide;
 }
 
-static void save_share(struct counter *counter, uint32_t epoch)
+static void save_share(struct format_counter *counter, uint32_t epoch)
 {
 	begin_change(&counter->epoch);
 	atomic_store_explicit(&counter->peak_bytes, clamp32(live_bytes(counter)),
@@ -143,7 +138,7 @@ static void save_share(struct counter *counter, uint32_t epoch)
 	end_change(&counter->epoch, epoch);
 }
 
-static void save_share_wide(struct counter_wide *wide, uint32_t epoch)
+static void save_share_wide(struct format_counter_wide *wide, uint32_t epoch)
 {
 	begin_change(&wide->epoch);
 	atomic_store_explicit(&wide->peak_bytes,
@@ -155,7 +150,7 @@ static void save_share_wide(struct counter_wide *wide, uint32_t epoch)
 	end_change(&wide->epoch, epoch);
 }
 
-static bool shares_fit(const struct counter *counter)
+static bool shares_fit(const struct format_counter *counter)
 {
 	return clamp32(live_bytes(counter)) == live_bytes(counter) &&
 	       clamp32(live_count(counter)) == live_count(counter);
@@ -163,9 +158,10 @@ static bool shares_fit(const struct counter *counter)
 
 /* Readies the counter for an event in epoch that sets no field to more than largest.  Returns the
  * record, or NULL if the counter is (for lack of memory: must remain) narrow. */
-static struct counter_wide *prepare(struct counter *counter, uint32_t epoch, uint64_t largest)
+static struct format_counter_wide *prepare(struct format_counter *counter, uint32_t epoch,
+					   uint64_t largest)
 {
-	struct counter_wide *wide = wide_of(counter);
+	struct format_counter_wide *wide = wide_of(counter);
 
 	if (!wide && (largest > UINT32_MAX || !shares_fit(counter)))
 		wide = widen(counter);
@@ -177,19 +173,19 @@ static struct counter_wide *prepare(struct counter *counter, uint32_t epoch, uin
 }
 
 /* The common case: the counter is narrow, fits and only its epoch is old.  Returns false if not so. */
-static inline bool renew(struct counter *counter, uint32_t epoch)
+static inline bool renew(struct format_counter *counter, uint32_t epoch)
 {
-	if (get32(&counter->epoch) == COUNTER_WIDE || !shares_fit(counter))
+	if (get32(&counter->epoch) == FORMAT_EPOCH_WIDE || !shares_fit(counter))
 		return false;
 	save_share(counter, epoch);
 	return true;
 }
 
-static COLD void alloc_rare(struct counter *counter, size_t size, uint32_t epoch)
+static COLD void alloc_rare(struct format_counter *counter, size_t size, uint32_t epoch)
 {
 	uint64_t bytes = get32(&counter->alloc_bytes) + (uint64_t)size;
 	uint64_t count = get32(&counter->alloc_count) + (uint64_t)1;
-	struct counter_wide *wide = prepare(counter, epoch, bytes | count);
+	struct format_counter_wide *wide = prepare(counter, epoch, bytes | count);
 
 	if (wide) {
 		add64(&wide->alloc_bytes, size);
@@ -200,11 +196,11 @@ static COLD void alloc_rare(struct counter *counter, size_t size, uint32_t epoch
 	set32_saturated(&counter->alloc_count, count);
 }
 
-static COLD void free_rare(struct counter *counter, size_t size, uint32_t epoch)
+static COLD void free_rare(struct format_counter *counter, size_t size, uint32_t epoch)
 {
 	uint64_t bytes = get32(&counter->free_bytes) + (uint64_t)size;
 	uint64_t count = get32(&counter->free_count) + (uint64_t)1;
-	struct counter_wide *wide = prepare(counter, epoch, bytes | count);
+	struct format_counter_wide *wide = prepare(counter, epoch, bytes | count);
 
 	if (wide) {
 		add64(&wide->free_bytes, size);
@@ -215,7 +211,7 @@ static COLD void free_rare(struct counter *counter, size_t size, uint32_t epoch)
 	set32_saturated(&counter->free_count, count);
 }
 
-__attribute__((noinline)) void counter_alloc_slow(struct counter *counter, size_t size,
+__attribute__((noinline)) void counter_alloc_slow(struct format_counter *counter, size_t size,
 						  uint32_t epoch)
 {
 	uint64_t bytes = get32(&counter->alloc_bytes) + (uint64_t)size;
@@ -229,7 +225,7 @@ __attribute__((noinline)) void counter_alloc_slow(struct counter *counter, size_
 	set32(&counter->alloc_count, count);
 }
 
-__attribute__((noinline)) void counter_free_slow(struct counter *counter, size_t size,
+__attribute__((noinline)) void counter_free_slow(struct format_counter *counter, size_t size,
 						 uint32_t epoch)
 {
 	uint64_t bytes = get32(&counter->free_bytes) + (uint64_t)size;
@@ -243,25 +239,26 @@ __attribute__((noinline)) void counter_free_slow(struct counter *counter, size_t
 	set32(&counter->free_count, count);
 }
 
-COLD void counter_temporary_slow(struct counter *counter)
+COLD void counter_temporary_slow(struct format_counter *counter)
 {
-	struct counter_wide *wide = wide_of(counter);
+	struct format_counter_wide *wide = wide_of(counter);
 
 	if (wide)
 		add64(&wide->temporary_count, 1);
 }
 
-bool counters_init(struct counters *counters, uint32_t max_id)
+bool counters_init(struct counters *counters, uint32_t thread, uint32_t max_id)
 {
-	uint32_t chunks_size = max_id / COUNTERS_CHUNK + 1;
+	uint32_t chunks_size = max_id / FORMAT_CHUNK + 1;
 	size_t size = (chunks_size * sizeof(*counters->chunks) + PAGE - 1) / PAGE * PAGE;
 
 	counters->chunks = sys_map(size);
 	if (!counters->chunks) {
-		loss_add(LOSS_MEMORY, 1);
+		loss_add(FORMAT_LOSS_MEMORY, 1);
 		return false;
 	}
 	counters->chunks_size = chunks_size;
+	counters->thread = thread;
 	if (!counters_get(counters, 0)) {
 		sys_unmap(counters->chunks, size);
 		counters->chunks = NULL;
@@ -280,30 +277,45 @@ void counters_drop(struct counters *counters)
 	counters->chunks = NULL;
 }
 
-COLD struct counter *counters_get_slow(struct counters *counters, uint32_t stack_id)
+/* Tells readers of the profile whose counters the chunk holds.  False: no memory. */
+static bool name_chunk(const struct counters *counters, uint32_t number, uint32_t slot)
 {
-	uint32_t slot = stack_id / COUNTERS_CHUNK;
-	uint32_t number;
-	struct counter *chunk = store_take(STORE_COUNTERS, CHUNK_SIZE, &next_chunk, &number);
+	uint32_t per_block = FORMAT_BLOCK_SIZE / sizeof(struct format_chunk);
+	struct format_chunk *chunks = store_block(FORMAT_CHUNKS, number / per_block);
 
-	if (!chunk)
+	if (!chunks)
+		return false;
+	/* Release: the chunk's zeros; a reader takes what it finds there for counters. */
+	atomic_store_explicit(&chunks[number % per_block].owner,
+			      (uint64_t)(counters->thread + 1) << 32 | slot, memory_order_release);
+	return true;
+}
+
+COLD struct format_counter *counters_get_slow(struct counters *counters, uint32_t stack_id)
+{
+	uint32_t slot = stack_id / FORMAT_CHUNK;
+	uint32_t number;
+	struct format_counter *chunk = store_take(FORMAT_COUNTERS, CHUNK_SIZE,
+						  &store_head()->chunk_count, &number);
+
+	if (!chunk || !name_chunk(counters, number, slot))
 		return NULL;
 	/* Release: pairs with the acquire in find(). */
 	atomic_store_explicit(&counters->chunks[slot], chunk, memory_order_release);
-	return &chunk[stack_id % COUNTERS_CHUNK];
+	return &chunk[stack_id % FORMAT_CHUNK];
 }
 
 /* The counter if it exists, else NULL. */
-static const struct counter *find(const struct counters *counters, uint32_t stack_id)
+static const struct format_counter *find(const struct counters *counters, uint32_t stack_id)
 {
-	uint32_t slot = stack_id / COUNTERS_CHUNK;
-	const struct counter *chunk;
+	uint32_t slot = stack_id / FORMAT_CHUNK;
+	const struct format_counter *chunk;
 
 	if (slot >= counters->chunks_size)
 		return NULL;
 	/* Acquire: pairs with the release in counters_get_slow(). */
 	chunk = atomic_load_explicit(&counters->chunks[slot], memory_order_acquire);
-	return chunk ? &chunk[stack_id % COUNTERS_CHUNK] : NULL;
+	return chunk ? &chunk[stack_id % FORMAT_CHUNK] : NULL;
 }
 
 bool counters_has_chunk(const struct counters *counters, uint32_t stack_id)
@@ -316,8 +328,8 @@ bool counters_has_chunk(const struct counters *counters, uint32_t stack_id)
 void counters_read_frees(const struct counters *counters, uint32_t stack_id,
 			 struct counter_totals *totals)
 {
-	const struct counter *counter = find(counters, stack_id);
-	const struct counter_wide *wide;
+	const struct format_counter *counter = find(counters, stack_id);
+	const struct format_counter_wide *wide;
 
 	if (!counter)
 		return;
@@ -334,8 +346,8 @@ void counters_read_frees(const struct counters *counters, uint32_t stack_id,
 void counters_read_allocs(const struct counters *counters, uint32_t stack_id,
 			  struct counter_totals *totals)
 {
-	const struct counter *counter = find(counters, stack_id);
-	const struct counter_wide *wide;
+	const struct format_counter *counter = find(counters, stack_id);
+	const struct format_counter_wide *wide;
 
 	if (!counter)
 		return;
@@ -351,7 +363,7 @@ struct shares {
 	int64_t count;
 };
 
-static struct shares read_shares(const struct counter *counter)
+static struct shares read_shares(const struct format_counter *counter)
 {
 	struct shares shares;
 
@@ -365,7 +377,7 @@ static struct shares read_shares(const struct counter *counter)
 	return shares;
 }
 
-static struct shares read_shares_wide(const struct counter_wide *wide)
+static struct shares read_shares_wide(const struct format_counter_wide *wide)
 {
 	struct shares shares;
 
@@ -394,14 +406,14 @@ static void read_live(const struct counters *counters, uint32_t stack_id,
 void counters_read_peak(const struct counters *counters, uint32_t stack_id, uint32_t epoch,
 			struct counter_totals *totals)
 {
-	const struct counter *counter = find(counters, stack_id);
-	const struct counter_wide *wide;
+	const struct format_counter *counter = find(counters, stack_id);
+	const struct format_counter_wide *wide;
 	struct shares shares;
 
 	if (!counter)
 		return;
 	shares = read_shares(counter);
-	if (shares.epoch == COUNTER_WIDE) {
+	if (shares.epoch == FORMAT_EPOCH_WIDE) {
 		wide = wide_of(counter);
 		if (!wide)
 			return;
@@ -413,10 +425,4 @@ void counters_read_peak(const struct counters *counters, uint32_t stack_id, uint
 	}
 	totals->peak_bytes += shares.bytes;
 	totals->peak_count += shares.count;
-}
-
-void counters_fork_child(void)
-{
-	atomic_store_explicit(&next_chunk, 0, memory_order_relaxed);
-	atomic_store_explicit(&next_wide, 0, memory_order_relaxed);
 }

@@ -7,8 +7,8 @@
  * (release) before the real free(); readers sum all threads' free fields first, then (acquire) the
  * alloc fields: live is never negative.
  *
- * A counter is 32 bytes.  The one that would overflow 32 bits becomes wide: its epoch is
- * COUNTER_WIDE for good, its other fields stay as they were, and its numbers go on in a 64-bit
+ * A counter (struct format_counter) is 32 bytes.  The one that would overflow 32 bits becomes wide: its epoch is
+ * FORMAT_EPOCH_WIDE for good, its other fields stay as they were, and its numbers go on in a 64-bit
  * record (index in peak_bytes), on the slow path that a foreign epoch takes anyway.
  *
  * Peak: when the process reaches a new peak only the global epoch grows (peak.h).  A counter whose
@@ -20,43 +20,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-	COUNTERS_CHUNK = 64, /* counters in a chunk of 2 KiB */
-	COUNTERS_CHUNKS_PER_BLOCK = 32,
-};
+#include "core/format.h"
 
-/* Values of counter.epoch that are no epoch. */
-#define COUNTER_CHANGING 0u /* never used yet, or peak_bytes and peak_count are being written */
-#define COUNTER_WIDE UINT32_MAX
-
-struct counter {
-	_Atomic uint32_t alloc_count;
-	_Atomic uint32_t free_count;
-	_Atomic uint32_t alloc_bytes;
-	_Atomic uint32_t free_bytes;
-	_Atomic uint32_t temporary_count; /* freed by this thread with no allocation of it in between */
-	_Atomic uint32_t epoch;	    /* peak epoch of the last change; COUNTER_WIDE: see above */
-	_Atomic int32_t peak_bytes; /* live (alloc - free) when that epoch began */
-	_Atomic int32_t peak_count;
-};
-
-/* What a wide counter goes on with.  Meaning and rules of the fields as above. */
-struct counter_wide {
-	_Atomic uint64_t alloc_count;
-	_Atomic uint64_t free_count;
-	_Atomic uint64_t alloc_bytes;
-	_Atomic uint64_t free_bytes;
-	_Atomic uint64_t temporary_count;
-	_Atomic int64_t peak_bytes;
-	_Atomic int64_t peak_count;
-	_Atomic uint32_t epoch; /* never COUNTER_WIDE */
-	uint32_t unused;
-};
+enum { COUNTERS_CHUNKS_PER_BLOCK = 8 };
 
 /* All counters of one thread. */
 struct counters {
-	_Atomic(struct counter *) *chunks; /* by stack id / COUNTERS_CHUNK; NULL = none */
-	uint32_t chunks_size;		   /* entries in chunks; immutable */
+	_Atomic(struct format_counter *) *chunks; /* by stack id / FORMAT_CHUNK; NULL = none */
+	uint32_t chunks_size;			  /* entries in chunks; immutable */
+	uint32_t thread;			  /* index of its struct format_thread; immutable */
 };
 
 /* Sums over threads. Live = alloc - free; the differences of one thread alone may be negative. */
@@ -70,34 +42,35 @@ struct counter_totals {
 	int64_t peak_bytes;
 };
 
-/* Makes an empty set for ids up to max_id, with the chunk of the fixed ids (TREE_STACK_SIGNAL ...)
+/* Makes an empty set of thread's (index in FORMAT_THREADS) for ids up to max_id, with the chunk of the fixed ids (TREE_STACK_SIGNAL ...)
  * in place.  Returns false when memory is exhausted. */
-bool counters_init(struct counters *counters, uint32_t max_id);
+bool counters_init(struct counters *counters, uint32_t thread, uint32_t max_id);
 
 /* Gives the set's own memory back, before it was ever used. */
 void counters_drop(struct counters *counters);
 
 /* The slow paths of the functions below: the chunk is missing; the epoch differs, or a number would
  * not fit into 32 bits. */
-struct counter *counters_get_slow(struct counters *counters, uint32_t stack_id);
-void counter_alloc_slow(struct counter *counter, size_t size, uint32_t epoch);
-void counter_free_slow(struct counter *counter, size_t size, uint32_t epoch);
-void counter_temporary_slow(struct counter *counter);
+struct format_counter *counters_get_slow(struct counters *counters, uint32_t stack_id);
+void counter_alloc_slow(struct format_counter *counter, size_t size, uint32_t epoch);
+void counter_free_slow(struct format_counter *counter, size_t size, uint32_t epoch);
+void counter_temporary_slow(struct format_counter *counter);
 
 /* The counter of a call stack (stack_id <= max_id), made at its first use; NULL when memory is
- * exhausted (counted as LOSS_MEMORY).  Owner only. */
-static inline struct counter *counters_get(struct counters *counters, uint32_t stack_id)
+ * exhausted (counted as FORMAT_LOSS_MEMORY).  Owner only. */
+static inline struct format_counter *counters_get(struct counters *counters, uint32_t stack_id)
 {
-	struct counter **slot = (struct counter **)&counters->chunks[stack_id / COUNTERS_CHUNK];
-	struct counter *chunk = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	struct format_counter **slot = (struct format_counter **)&counters
+					       ->chunks[stack_id / FORMAT_CHUNK];
+	struct format_counter *chunk = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
 	if (__builtin_expect(!chunk, 0))
 		return counters_get_slow(counters, stack_id);
-	return &chunk[stack_id % COUNTERS_CHUNK];
+	return &chunk[stack_id % FORMAT_CHUNK];
 }
 
 /* The fast halves of the two below: false: nothing was done, as the counter needs the slow one. */
-static inline bool counter_alloc_fast(struct counter *counter, size_t size, uint32_t epoch)
+static inline bool counter_alloc_fast(struct format_counter *counter, size_t size, uint32_t epoch)
 {
 	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->alloc_bytes, __ATOMIC_RELAXED) +
 			 (uint64_t)size;
@@ -112,7 +85,7 @@ static inline bool counter_alloc_fast(struct counter *counter, size_t size, uint
 	return true;
 }
 
-static inline bool counter_free_fast(struct counter *counter, size_t size, uint32_t epoch)
+static inline bool counter_free_fast(struct format_counter *counter, size_t size, uint32_t epoch)
 {
 	uint64_t bytes = __atomic_load_n((uint32_t *)&counter->free_bytes, __ATOMIC_RELAXED) +
 			 (uint64_t)size;
@@ -128,29 +101,31 @@ static inline bool counter_free_fast(struct counter *counter, size_t size, uint3
 }
 
 /* Counts a block of size bytes (< 2^63).  Owner only.  epoch is peak_epoch() read before. */
-static inline void counter_alloc(struct counter *counter, size_t size, uint32_t epoch)
+static inline void counter_alloc(struct format_counter *counter, size_t size, uint32_t epoch)
 {
 	if (!counter_alloc_fast(counter, size, epoch))
 		counter_alloc_slow(counter, size, epoch);
 }
 
-static inline void counter_free(struct counter *counter, size_t size, uint32_t epoch)
+static inline void counter_free(struct format_counter *counter, size_t size, uint32_t epoch)
 {
 	if (!counter_free_fast(counter, size, epoch))
 		counter_free_slow(counter, size, epoch);
 }
 
 /* The counter of a call stack if it exists, else NULL.  Owner only. */
-static inline struct counter *counters_find(const struct counters *counters, uint32_t stack_id)
+static inline struct format_counter *counters_find(const struct counters *counters,
+						   uint32_t stack_id)
 {
-	struct counter **slot = (struct counter **)&counters->chunks[stack_id / COUNTERS_CHUNK];
-	struct counter *chunk = __atomic_load_n(slot, __ATOMIC_RELAXED);
+	struct format_counter **slot = (struct format_counter **)&counters
+					       ->chunks[stack_id / FORMAT_CHUNK];
+	struct format_counter *chunk = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
-	return __builtin_expect(chunk != NULL, 1) ? &chunk[stack_id % COUNTERS_CHUNK] : NULL;
+	return __builtin_expect(chunk != NULL, 1) ? &chunk[stack_id % FORMAT_CHUNK] : NULL;
 }
 
 /* As counter_temporary(), right after counter_free_fast() returned true. */
-static inline void counter_temporary_fast(struct counter *counter)
+static inline void counter_temporary_fast(struct format_counter *counter)
 {
 	uint32_t count = __atomic_load_n((uint32_t *)&counter->temporary_count, __ATOMIC_RELAXED);
 
@@ -158,12 +133,12 @@ static inline void counter_temporary_fast(struct counter *counter)
 }
 
 /* The block that is being freed is a temporary one.  Cannot overflow before alloc_count does. */
-static inline void counter_temporary(struct counter *counter)
+static inline void counter_temporary(struct format_counter *counter)
 {
 	uint32_t count = __atomic_load_n((uint32_t *)&counter->temporary_count, __ATOMIC_RELAXED);
 
 	if (__builtin_expect(__atomic_load_n((uint32_t *)&counter->epoch, __ATOMIC_RELAXED) ==
-				     COUNTER_WIDE,
+				     FORMAT_EPOCH_WIDE,
 			     0))
 		counter_temporary_slow(counter);
 	else
@@ -180,11 +155,7 @@ void counters_read_allocs(const struct counters *counters, uint32_t stack_id,
 void counters_read_peak(const struct counters *counters, uint32_t stack_id, uint32_t epoch,
 			struct counter_totals *totals);
 
-/* True if this thread has a chunk that contains stack_id: lets readers skip COUNTERS_CHUNK ids at once. */
+/* True if this thread has a chunk that contains stack_id: lets readers skip FORMAT_CHUNK ids at once. */
 bool counters_has_chunk(const struct counters *counters, uint32_t stack_id);
-
-/* Chunks are numbered anew, in the store's fresh blocks.  The parent's struct counters must not be
- * used any more: begin with counters_init(). */
-void counters_fork_child(void);
 
 #endif

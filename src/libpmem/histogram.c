@@ -20,35 +20,34 @@ extern char __libc_single_threaded __attribute__((weak));
 
 enum { INDEX_MASK = 0xffffff }; /* of tree_stack.sizes */
 
-static_assert(STORE_BLOCKS_MAX *(STORE_BLOCK_SIZE / sizeof(struct histogram)) <= INDEX_MASK,
+static_assert(FORMAT_BLOCKS_MAX *(FORMAT_BLOCK_SIZE / sizeof(struct format_histogram)) <= INDEX_MASK,
 	      "the store has fewer histograms than an index can name");
-
-static _Atomic uint32_t next_histogram; /* number of histograms in the store, with the unused first */
 
 /* Takes an empty histogram.  Returns its index, 0 if there is no memory. */
 static uint32_t take(void)
 {
 	uint32_t index;
 
-	if (!store_take(STORE_HISTOGRAMS, sizeof(struct histogram), &next_histogram, &index))
+	if (!store_take(FORMAT_HISTOGRAMS, sizeof(struct format_histogram),
+			&store_head()->histogram_count, &index))
 		return 0;
 	/* 0 means none. */
-	if (index == 0 &&
-	    !store_take(STORE_HISTOGRAMS, sizeof(struct histogram), &next_histogram, &index))
+	if (index == 0 && !store_take(FORMAT_HISTOGRAMS, sizeof(struct format_histogram),
+				      &store_head()->histogram_count, &index))
 		return 0;
 	return index;
 }
 
-static struct histogram *find(uint32_t index)
+static struct format_histogram *find(uint32_t index)
 {
-	return store_item(STORE_HISTOGRAMS, sizeof(struct histogram), index);
+	return store_item(FORMAT_HISTOGRAMS, sizeof(struct format_histogram), index);
 }
 
 /* While the process has one thread a plain increment does; a signal handler between its load and
  * store, or a thread that libc does not know of, can cost one block's entry here, never a counter's. */
 static void increment(uint32_t index, uint32_t class)
 {
-	struct histogram *histogram = find(index);
+	struct format_histogram *histogram = find(index);
 	_Atomic uint64_t *count;
 
 	if (!histogram)
@@ -63,10 +62,10 @@ static void increment(uint32_t index, uint32_t class)
 
 /* Gives a call stack, whose blocks were all of the class in sizes so far, a histogram.  Returns the new
  * tree_stack.sizes, 0 if there is no memory. */
-static uint32_t make_sizes(struct tree_stack *stack, uint32_t sizes)
+static uint32_t make_sizes(struct format_stack *stack, uint32_t sizes)
 {
 	uint32_t index = take();
-	uint32_t made = HISTOGRAM_FLAG | (sizes - 1) << 24 | index;
+	uint32_t made = FORMAT_SIZES_MANY | (sizes - 1) << 24 | index;
 
 	if (!index)
 		return 0;
@@ -77,7 +76,7 @@ static uint32_t make_sizes(struct tree_stack *stack, uint32_t sizes)
 	return sizes;
 }
 
-__attribute__((noinline)) void histogram_size_slow(struct tree_stack *stack, uint32_t size_class)
+__attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, uint32_t size_class)
 {
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
 
@@ -87,13 +86,13 @@ __attribute__((noinline)) void histogram_size_slow(struct tree_stack *stack, uin
 		return;
 	if (sizes == size_class + 1)
 		return;
-	if (!(sizes & HISTOGRAM_FLAG))
+	if (!(sizes & FORMAT_SIZES_MANY))
 		sizes = make_sizes(stack, sizes);
 	if (sizes && (sizes >> 24 & 0x7f) != size_class)
 		increment(sizes & INDEX_MASK, size_class);
 }
 
-void histogram_lifetime(struct tree_stack *stack, uint64_t lifetime_ns)
+void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns)
 {
 	uint32_t index = atomic_load_explicit(&stack->lifetimes, memory_order_acquire);
 	uint32_t made;
@@ -101,7 +100,7 @@ void histogram_lifetime(struct tree_stack *stack, uint64_t lifetime_ns)
 	if (index == 0) {
 		made = take();
 		if (!made) {
-			loss_add(LOSS_SAMPLES, 1);
+			loss_add(FORMAT_LOSS_SAMPLES, 1);
 			return;
 		}
 		/* Release: pairs with the acquire above and in histogram_read_lifetimes(). */
@@ -110,16 +109,16 @@ void histogram_lifetime(struct tree_stack *stack, uint64_t lifetime_ns)
 							    memory_order_acquire))
 			index = made;
 	}
-	increment(index, histogram_class(lifetime_ns, HISTOGRAM_LIFETIME_SHIFT));
+	increment(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT));
 }
 
 /* Fills counts[] from the histogram, all 0 if there is none.  Returns the sum. */
-static uint64_t read_counts(uint32_t index, uint64_t counts[HISTOGRAM_CLASSES])
+static uint64_t read_counts(uint32_t index, uint64_t counts[FORMAT_CLASSES])
 {
-	const struct histogram *histogram = index ? find(index) : NULL;
+	const struct format_histogram *histogram = index ? find(index) : NULL;
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < HISTOGRAM_CLASSES; i++) {
+	for (uint32_t i = 0; i < FORMAT_CLASSES; i++) {
 		counts[i] = 0;
 		if (histogram)
 			counts[i] = atomic_load_explicit(&histogram->counts[i],
@@ -129,11 +128,11 @@ static uint64_t read_counts(uint32_t index, uint64_t counts[HISTOGRAM_CLASSES])
 	return sum;
 }
 
-void histogram_read_sizes(const struct tree_stack *stack, uint64_t alloc_count,
-			  uint64_t counts[HISTOGRAM_CLASSES])
+void histogram_read_sizes(const struct format_stack *stack, uint64_t alloc_count,
+			  uint64_t counts[FORMAT_CLASSES])
 {
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
-	bool many = (sizes & HISTOGRAM_FLAG) != 0;
+	bool many = (sizes & FORMAT_SIZES_MANY) != 0;
 	uint64_t others = read_counts(many ? sizes & INDEX_MASK : 0, counts);
 	uint32_t first;
 
@@ -144,12 +143,7 @@ void histogram_read_sizes(const struct tree_stack *stack, uint64_t alloc_count,
 	counts[first] = alloc_count > others ? alloc_count - others : 0;
 }
 
-void histogram_read_lifetimes(const struct tree_stack *stack, uint64_t counts[HISTOGRAM_CLASSES])
+void histogram_read_lifetimes(const struct format_stack *stack, uint64_t counts[FORMAT_CLASSES])
 {
 	read_counts(atomic_load_explicit(&stack->lifetimes, memory_order_acquire), counts);
-}
-
-void histogram_fork_child(void)
-{
-	atomic_store_explicit(&next_histogram, 0, memory_order_relaxed);
 }

@@ -6,21 +6,10 @@
 #define PMEM_LIBPMEM_HOOK_H
 #include <stdint.h>
 
-enum hook {
-	HOOK_MALLOC,
-	HOOK_CALLOC,
-	HOOK_REALLOC,
-	HOOK_REALLOCARRAY,
-	HOOK_POSIX_MEMALIGN,
-	HOOK_ALIGNED_ALLOC,
-	HOOK_MEMALIGN,
-	HOOK_VALLOC,
-	HOOK_PVALLOC,
-	HOOK_COUNT,
-};
+#include "core/format.h"
 
 /* "malloc" and so on, and the address of the exported function. */
-const char *hook_name(enum hook hook);
-uintptr_t hook_address(enum hook hook);
+const char *hook_name(enum format_hook hook);
+uintptr_t hook_address(enum format_hook hook);
 
 #endif

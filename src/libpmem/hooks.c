@@ -49,35 +49,35 @@ OURS(memalign);
 OURS(valloc);
 OURS(pvalloc);
 
-const char *hook_name(enum hook hook)
+const char *hook_name(enum format_hook hook)
 {
-	static const char *const names[HOOK_COUNT] = {
-		[HOOK_MALLOC] = "malloc",
-		[HOOK_CALLOC] = "calloc",
-		[HOOK_REALLOC] = "realloc",
-		[HOOK_REALLOCARRAY] = "reallocarray",
-		[HOOK_POSIX_MEMALIGN] = "posix_memalign",
-		[HOOK_ALIGNED_ALLOC] = "aligned_alloc",
-		[HOOK_MEMALIGN] = "memalign",
-		[HOOK_VALLOC] = "valloc",
-		[HOOK_PVALLOC] = "pvalloc",
+	static const char *const names[FORMAT_HOOK_COUNT] = {
+		[FORMAT_HOOK_MALLOC] = "malloc",
+		[FORMAT_HOOK_CALLOC] = "calloc",
+		[FORMAT_HOOK_REALLOC] = "realloc",
+		[FORMAT_HOOK_REALLOCARRAY] = "reallocarray",
+		[FORMAT_HOOK_POSIX_MEMALIGN] = "posix_memalign",
+		[FORMAT_HOOK_ALIGNED_ALLOC] = "aligned_alloc",
+		[FORMAT_HOOK_MEMALIGN] = "memalign",
+		[FORMAT_HOOK_VALLOC] = "valloc",
+		[FORMAT_HOOK_PVALLOC] = "pvalloc",
 	};
 
 	return names[hook];
 }
 
-uintptr_t hook_address(enum hook hook)
+uintptr_t hook_address(enum format_hook hook)
 {
-	const uintptr_t addresses[HOOK_COUNT] = {
-		[HOOK_MALLOC] = (uintptr_t)our_malloc,
-		[HOOK_CALLOC] = (uintptr_t)our_calloc,
-		[HOOK_REALLOC] = (uintptr_t)our_realloc,
-		[HOOK_REALLOCARRAY] = (uintptr_t)our_reallocarray,
-		[HOOK_POSIX_MEMALIGN] = (uintptr_t)our_posix_memalign,
-		[HOOK_ALIGNED_ALLOC] = (uintptr_t)our_aligned_alloc,
-		[HOOK_MEMALIGN] = (uintptr_t)our_memalign,
-		[HOOK_VALLOC] = (uintptr_t)our_valloc,
-		[HOOK_PVALLOC] = (uintptr_t)our_pvalloc,
+	const uintptr_t addresses[FORMAT_HOOK_COUNT] = {
+		[FORMAT_HOOK_MALLOC] = (uintptr_t)our_malloc,
+		[FORMAT_HOOK_CALLOC] = (uintptr_t)our_calloc,
+		[FORMAT_HOOK_REALLOC] = (uintptr_t)our_realloc,
+		[FORMAT_HOOK_REALLOCARRAY] = (uintptr_t)our_reallocarray,
+		[FORMAT_HOOK_POSIX_MEMALIGN] = (uintptr_t)our_posix_memalign,
+		[FORMAT_HOOK_ALIGNED_ALLOC] = (uintptr_t)our_aligned_alloc,
+		[FORMAT_HOOK_MEMALIGN] = (uintptr_t)our_memalign,
+		[FORMAT_HOOK_VALLOC] = (uintptr_t)our_valloc,
+		[FORMAT_HOOK_PVALLOC] = (uintptr_t)our_pvalloc,
 	};
 
 	return addresses[hook];
@@ -87,8 +87,9 @@ void *malloc(size_t size)
 {
 	void *block = real.malloc(size);
 
-	return __builtin_expect(block != NULL, 1) ? record_alloc(block, size, FRAME, HOOK_MALLOC)
-						  : NULL;
+	return __builtin_expect(block != NULL, 1)
+		       ? record_alloc(block, size, FRAME, FORMAT_HOOK_MALLOC)
+		       : NULL;
 }
 
 void *calloc(size_t count, size_t size)
@@ -96,20 +97,20 @@ void *calloc(size_t count, size_t size)
 	void *block = real.calloc(count, size);
 
 	return __builtin_expect(block != NULL, 1)
-		       ? record_alloc(block, count * size, FRAME, HOOK_CALLOC)
+		       ? record_alloc(block, count * size, FRAME, FORMAT_HOOK_CALLOC)
 		       : NULL;
 }
 
 /* The hooks off the hottest path share this; fp is theirs. */
 static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp,
-					       enum hook hook)
+					       enum format_hook hook)
 {
 	if (block)
 		record_alloc(block, size, fp, hook);
 }
 
 /* A block of the boot arena moves to the real allocator. */
-static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum hook hook)
+static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum format_hook hook)
 {
 	size_t old_size = real_boot_size(old);
 	void *block;
@@ -126,7 +127,8 @@ static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum 
 
 /* realloc(p, 0) frees p and returns NULL in glibc; an allocator that returns a block instead gets it counted. */
 static inline __attribute__((always_inline)) void *reallocate(void *old, size_t size,
-							      const uintptr_t *fp, enum hook hook)
+							      const uintptr_t *fp,
+							      enum format_hook hook)
 {
 	struct live_block taken;
 	bool known;
@@ -151,7 +153,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 
 void *realloc(void *old, size_t size)
 {
-	return reallocate(old, size, FRAME, HOOK_REALLOC);
+	return reallocate(old, size, FRAME, FORMAT_HOOK_REALLOC);
 }
 
 void *reallocarray(void *old, size_t count, size_t size)
@@ -162,7 +164,7 @@ void *reallocarray(void *old, size_t count, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return reallocate(old, total, FRAME, HOOK_REALLOCARRAY);
+	return reallocate(old, total, FRAME, FORMAT_HOOK_REALLOCARRAY);
 }
 
 void free(void *block)
@@ -190,7 +192,7 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 		return ENOMEM;
 	result = real.posix_memalign(block, alignment, size);
 	if (result == 0)
-		recorded(*block, size, FRAME, HOOK_POSIX_MEMALIGN);
+		recorded(*block, size, FRAME, FORMAT_HOOK_POSIX_MEMALIGN);
 	return result;
 }
 
@@ -207,7 +209,7 @@ void *aligned_alloc(size_t alignment, size_t size)
 	if (!real_resolve() || !real.aligned_alloc)
 		return no_memory();
 	block = real.aligned_alloc(alignment, size);
-	recorded(block, size, FRAME, HOOK_ALIGNED_ALLOC);
+	recorded(block, size, FRAME, FORMAT_HOOK_ALIGNED_ALLOC);
 	return block;
 }
 
@@ -218,7 +220,7 @@ void *memalign(size_t alignment, size_t size)
 	if (!real_resolve() || !real.memalign)
 		return no_memory();
 	block = real.memalign(alignment, size);
-	recorded(block, size, FRAME, HOOK_MEMALIGN);
+	recorded(block, size, FRAME, FORMAT_HOOK_MEMALIGN);
 	return block;
 }
 
@@ -229,7 +231,7 @@ void *valloc(size_t size)
 	if (!real_resolve() || !real.valloc)
 		return no_memory();
 	block = real.valloc(size);
-	recorded(block, size, FRAME, HOOK_VALLOC);
+	recorded(block, size, FRAME, FORMAT_HOOK_VALLOC);
 	return block;
 }
 
@@ -240,7 +242,7 @@ void *pvalloc(size_t size)
 	if (!real_resolve() || !real.pvalloc)
 		return no_memory();
 	block = real.pvalloc(size);
-	recorded(block, size, FRAME, HOOK_PVALLOC);
+	recorded(block, size, FRAME, FORMAT_HOOK_PVALLOC);
 	return block;
 }
 

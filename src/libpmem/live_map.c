@@ -43,7 +43,7 @@ static void *map_sparse(size_t size)
 	if (p)
 		sys_call(SYS_madvise, (long)p, (long)size, MADV_NOHUGEPAGE, 0);
 	else
-		loss_add(LOSS_MEMORY, 1);
+		loss_add(FORMAT_LOSS_MEMORY, 1);
 	return p;
 }
 

@@ -36,11 +36,11 @@ struct live_map {
 /* Hidden: read without a detour through the global offset table. */
 extern __attribute__((visibility("hidden"))) struct live_map live_map;
 
-/* Begins a map with granules of 1 << granule_log2 bytes, 4 or 5.  Returns false (and counts LOSS_MEMORY) when
+/* Begins a map with granules of 1 << granule_log2 bytes, 4 or 5.  Returns false (and counts FORMAT_LOSS_MEMORY) when
  * memory is exhausted. */
 bool live_map_init(uint32_t granule_log2);
 
-/* The leaf of addr, made if need be.  NULL if addr is out of bounds, or (and counts LOSS_MEMORY) when
+/* The leaf of addr, made if need be.  NULL if addr is out of bounds, or (and counts FORMAT_LOSS_MEMORY) when
  * memory is exhausted. */
 struct live_cell *live_map_make_leaf(uintptr_t addr);
 

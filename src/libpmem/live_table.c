@@ -64,7 +64,7 @@ static bool cell_clear(struct live_cell *cell, uint32_t value)
 
 static __attribute__((noinline, cold)) enum live_put put_lost(void)
 {
-	loss_add(LOSS_EVENTS, 1);
+	loss_add(FORMAT_LOSS_EVENTS, 1);
 	return LIVE_PUT_LOST;
 }
 
@@ -96,9 +96,9 @@ static enum live_put put_result(uint32_t evicted)
 {
 	if (evicted == 0)
 		return LIVE_PUT_OK;
-	loss_add(LOSS_STALE_BLOCKS, evicted);
+	loss_add(FORMAT_LOSS_STALE_BLOCKS, evicted);
 	if (evicted > 1)
-		loss_add(LOSS_EVENTS, evicted - 1);
+		loss_add(FORMAT_LOSS_EVENTS, evicted - 1);
 	return LIVE_PUT_STALE;
 }
 
@@ -133,10 +133,10 @@ static __attribute__((noinline, cold)) enum live_put slack_put_slow(struct live_
 		if (side_put(block)) {
 			slack = LIVE_SLACK_SIDE;
 		} else if (slack < LIVE_SLACK_SIDE) {
-			loss_add(LOSS_SAMPLES, 1);
+			loss_add(FORMAT_LOSS_SAMPLES, 1);
 		} else {
 			put_result(evicted);
-			loss_add(LOSS_EVENTS, evicted);
+			loss_add(FORMAT_LOSS_EVENTS, evicted);
 			return put_lost();
 		}
 	}
@@ -158,7 +158,7 @@ static __attribute__((noinline, cold)) bool slack_take_slow(struct live_cell *ce
 {
 	/* Usable size < slack: some other block lay here when the cell was written. */
 	if ((cell_load(cell) & LIVE_SLACK_SIDE) != LIVE_SLACK_SIDE)
-		loss_add(LOSS_STALE_BLOCKS, 1);
+		loss_add(FORMAT_LOSS_STALE_BLOCKS, 1);
 	return slack_remove(cell, addr, block);
 }
 
@@ -304,7 +304,7 @@ static __attribute__((noinline, cold)) enum live_put two_cell_put_slow(
 		return put_result(evicted);
 	}
 	if (block->birth_ns != 0)
-		loss_add(LOSS_SAMPLES, 1);
+		loss_add(FORMAT_LOSS_SAMPLES, 1);
 	if (size <= LIVE_INLINE_MAX) {
 		code = (uint32_t)size;
 	} else if (size < SIZE_LONG) {

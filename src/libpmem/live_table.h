@@ -36,7 +36,7 @@ struct live_block {
 enum live_put {
 	LIVE_PUT_OK,
 	LIVE_PUT_STALE, /* done, and *stale holds a block that was there: freed past the hooks */
-	LIVE_PUT_LOST,	/* no memory, counted as LOSS_EVENTS: the block will look unknown */
+	LIVE_PUT_LOST,	/* no memory, counted as FORMAT_LOSS_EVENTS: the block will look unknown */
 };
 
 /* Chooses the layout; once, before any other call. */

@@ -10,9 +10,6 @@
  * A signal handler that interrupts log_write() may fork: in the child log_fork_child() then runs
  * below an unfinished log_write(), which must find a state it can fail with.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_PATH */
-#endif
 #include "libpmem/log.h"
 
 #include <limits.h>
@@ -23,41 +20,32 @@
 #include "core/version.h"
 #include "libpmem/kept.h"
 #include "libpmem/loss.h"
+#include "libpmem/place.h"
 #include "libpmem/settings.h"
+#include "libpmem/store.h"
 #include "libpmem/sys.h"
 #include "libpmem/text.h"
 
 enum {
-	SUFFIX_MAX = 9999,
-	NAME_SIZE = 64,
 	LINE_SIZE = 128,
 	STDERR = 2,
 	FSIZE = 1, /* RLIMIT_FSIZE of the kernel (asm-generic/resource.h) */
 };
 
-/* A directory that may take the log. */
-struct place {
-	struct kept dir;     /* O_PATH; opened when first needed */
-	char path[PATH_MAX]; /* "" = none */
-};
-
 struct file_name {
-	char log[NAME_SIZE]; /* "pmem.123.log" */
-	char old[NAME_SIZE]; /* "pmem.123.log.1", the generation before */
+	char log[PLACE_NAME_SIZE]; /* "pmem.123.log" */
+	char old[PLACE_NAME_SIZE]; /* "pmem.123.log.1", the generation before */
 };
 
-extern char **environ;
-
-static struct place start_place = {.dir = KEPT_NONE_INIT}; /* the current directory at start */
-static struct place tmp_place = {.dir = KEPT_NONE_INIT};   /* $TMPDIR */
 static char image[PATH_MAX];
 static uint64_t image_start_ns;
 static uint64_t start_ns; /* of this process: a forked child's is the fork */
 
 static struct place *place; /* where the file lies; NULL = there is none */
 static struct kept file = KEPT_NONE_INIT;
-static struct file_name name; /* of the file */
-static char path[PATH_MAX + NAME_SIZE];
+static struct file_name name;	   /* of the file */
+static struct file_name free_name; /* being tried */
+static char path[PATH_MAX + PLACE_NAME_SIZE];
 static uint64_t top_size;   /* the file's size after its first lines */
 static uint64_t file_size;  /* as known */
 static uint64_t size_limit; /* RLIMIT_FSIZE at the last write */
@@ -74,50 +62,7 @@ static char scratch[2 * PATH_MAX]; /* text in the making */
 static void lose(size_t size)
 {
 	gap += size;
-	loss_add(LOSS_LOG_BYTES, size);
-}
-
-/* --- places ---------------------------------------------------------------------------------- */
-
-/* The descriptor of a directory, or -errno. */
-static int place_dir(struct place *p)
-{
-	int fd = kept_fd(&p->dir);
-	int error;
-
-	if (fd >= 0)
-		return fd;
-	if (!p->path[0])
-		return -ENOENT;
-	fd = sys_openat(AT_FDCWD, p->path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-	error = p->dir.known ? kept_retake(&p->dir, fd) : kept_take(&p->dir, fd);
-	return error < 0 ? error : p->dir.fd;
-}
-
-static void find_start_place(void)
-{
-	long size = sys_call(SYS_getcwd, (long)start_place.path, PATH_MAX, 0, 0);
-
-	if (size < 0)
-		start_place.path[0] = '\0';
-	kept_take(&start_place.dir, sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
-}
-
-static void find_tmp_place(void)
-{
-	static const char key[] = "TMPDIR=";
-	char **entry;
-
-	for (entry = environ; entry && *entry; entry++) {
-		const char *value;
-
-		if (strncmp(*entry, key, sizeof(key) - 1) != 0)
-			continue;
-		value = *entry + sizeof(key) - 1;
-		if (strlen(value) < PATH_MAX)
-			memcpy(tmp_place.path, value, strlen(value) + 1);
-		return;
-	}
+	loss_add(FORMAT_LOSS_LOG_BYTES, size);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */
@@ -200,6 +145,61 @@ static bool append(int fd, const char *bytes, size_t size)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
+static const char *reason(int error)
+{
+	switch (-error) {
+	case EACCES:
+		return "EACCES (no permission)";
+	case EPERM:
+		return "EPERM (not permitted)";
+	case ENOENT:
+		return "ENOENT (no such directory)";
+	case ENOTDIR:
+		return "ENOTDIR (not a directory)";
+	case ENOSPC:
+		return "ENOSPC (no space left)";
+	case EDQUOT:
+		return "EDQUOT (quota exceeded)";
+	case EROFS:
+		return "EROFS (read-only file system)";
+	case EMFILE:
+		return "EMFILE (too many open files)";
+	case ENFILE:
+		return "ENFILE (too many open files in the system)";
+	case EFBIG:
+		return "EFBIG (file size limit)";
+	case EEXIST:
+		return "EEXIST (all names are taken)";
+	default:
+		return NULL;
+	}
+}
+
+static void put_reason(struct text *text, int error)
+{
+	if (reason(error)) {
+		text_string(text, reason(error));
+	} else {
+		text_string(text, "error ");
+		text_uint(text, (uint64_t)-error, 0);
+	}
+}
+
+/* Where the profile is, or why there is none. */
+static void put_profile(struct text *text)
+{
+	int error = -(int)atomic_load_explicit(&store_head()->file_error, memory_order_relaxed);
+
+	if (!settings.profile)
+		return;
+	text_string(text, store_path()[0] ? "# profile: " : "# no profile: ");
+	if (store_path()[0])
+		text_safe(text, store_path());
+	else
+		put_reason(text, error);
+	text_char(text, '\n');
+}
+
 /* The lines at the top.  Returns 0 or -errno. */
 static int write_top(int fd)
 {
@@ -216,6 +216,7 @@ static int write_top(int fd)
 	text_string(&text, ", start ");
 	text_time(&text, start_ns);
 	text_string(&text, ", version " PMEM_VERSION "\n");
+	put_profile(&text);
 	if (settings_complaint()) {
 		text_string(&text, "# refused setting, default used: ");
 		text_safe(&text, settings_complaint());
@@ -229,29 +230,8 @@ static int write_top(int fd)
 
 static void make_name(unsigned suffix, struct file_name *made)
 {
-	struct text text = {.bytes = made->log, .room = NAME_SIZE - 1};
-
-	text_string(&text, "pmem.");
-	text_uint(&text, (uint64_t)sys_getpid(), 0);
-	if (suffix > 1) {
-		text_char(&text, '.');
-		text_uint(&text, suffix, 0);
-	}
-	text_string(&text, ".log");
-	made->log[text.size] = '\0';
-	memcpy(made->old, made->log, text.size);
-	memcpy(made->old + text.size, ".1", sizeof(".1"));
-}
-
-static void make_path(const struct place *p)
-{
-	struct text text = {.bytes = path, .room = sizeof(path) - 1};
-
-	if (p->path[0])
-		text_string(&text, p->path);
-	text_char(&text, '/');
-	text_string(&text, name.log);
-	path[p->path[0] ? text.size : 0] = '\0';
+	place_name(suffix, ".log", made->log);
+	place_name(suffix, ".log.1", made->old);
 }
 
 /* Makes the file of that name in place of the one that there may be.  Returns 0, or -errno, and
@@ -282,7 +262,7 @@ static int make_named(struct place *p, int dir, const struct file_name *made_nam
 	file = made;
 	place = p;
 	name = *made_name;
-	make_path(p);
+	place_path(p, name.log, path);
 	return 0;
 }
 
@@ -299,8 +279,7 @@ static int make_file(struct place *p)
 	int error = dir;
 	unsigned suffix;
 
-	for (suffix = 1; dir >= 0 && suffix <= SUFFIX_MAX; suffix++) {
-		struct file_name free_name;
+	for (suffix = place_suffix(); dir >= 0 && suffix <= PLACE_SUFFIX_MAX; suffix++) {
 		struct stat st;
 
 		make_name(suffix, &free_name);
@@ -393,36 +372,6 @@ static void rotate(int fd, int dir)
 
 /* --- the warning ----------------------------------------------------------------------------- */
 
-static const char *reason(int error)
-{
-	switch (-error) {
-	case EACCES:
-		return "EACCES (no permission)";
-	case EPERM:
-		return "EPERM (not permitted)";
-	case ENOENT:
-		return "ENOENT (no such directory)";
-	case ENOTDIR:
-		return "ENOTDIR (not a directory)";
-	case ENOSPC:
-		return "ENOSPC (no space left)";
-	case EDQUOT:
-		return "EDQUOT (quota exceeded)";
-	case EROFS:
-		return "EROFS (read-only file system)";
-	case EMFILE:
-		return "EMFILE (too many open files)";
-	case ENFILE:
-		return "ENFILE (too many open files in the system)";
-	case EFBIG:
-		return "EFBIG (file size limit)";
-	case EEXIST:
-		return "EEXIST (all names are taken)";
-	default:
-		return NULL;
-	}
-}
-
 /* True if descriptor 2 is what it was at start, and a write neither blocks nor raises SIGPIPE. */
 static bool can_warn(void)
 {
@@ -434,7 +383,7 @@ static bool can_warn(void)
 }
 
 /* Once: then the output is forgotten. */
-static void warn(int error)
+static void warn(const char *what, int error)
 {
 	struct text text = {.bytes = scratch, .room = sizeof(scratch)};
 	bool can = can_warn();
@@ -442,15 +391,12 @@ static void warn(int error)
 	error_output = KEPT_NONE;
 	if (!can)
 		return;
-	text_string(&text, "pmem: cannot write a log in ");
-	text_safe(&text, start_place.path[0] ? start_place.path : "the current directory");
+	text_string(&text, "pmem: cannot write a ");
+	text_string(&text, what);
+	text_string(&text, " in ");
+	text_safe(&text, place_out.path[0] ? place_out.path : "the current directory");
 	text_string(&text, ": ");
-	if (reason(error)) {
-		text_string(&text, reason(error));
-	} else {
-		text_string(&text, "error ");
-		text_uint(&text, (uint64_t)-error, 0);
-	}
+	put_reason(&text, error);
 	text_char(&text, '\n');
 	sys_write(STDERR, text.bytes, text.size);
 }
@@ -463,11 +409,15 @@ void log_init(void)
 
 	image[size > 0 ? size : 0] = '\0';
 	image_start_ns = start_ns = sys_realtime_ns();
-	if (!settings.log)
-		return;
 	kept_watch(&error_output, STDERR);
-	find_start_place();
-	find_tmp_place();
+}
+
+void log_warn_profile(void)
+{
+	int error = -(int)atomic_load_explicit(&store_head()->file_error, memory_order_relaxed);
+
+	if (settings.profile && !store_path()[0])
+		warn("profile", error);
 }
 
 bool log_open(void)
@@ -478,10 +428,10 @@ bool log_open(void)
 		return true;
 	if (gave_up || sys_sandboxed())
 		return false;
-	error = make_file(&start_place);
-	if (error < 0 && (!tmp_place.path[0] || make_file(&tmp_place) < 0)) {
+	error = make_file(&place_out);
+	if (error < 0 && (!place_tmp.path[0] || make_file(&place_tmp) < 0)) {
 		gave_up = true;
-		warn(error);
+		warn("log", error);
 		return false;
 	}
 	return true;
@@ -533,12 +483,7 @@ void log_note(const char *line, size_t size)
 	if (!half_line)
 		put(fd, line, size, &done);
 	if (done < size)
-		loss_add(LOSS_LOG_BYTES, size - done);
-}
-
-int log_start_dir(void)
-{
-	return kept_fd(&start_place.dir);
+		loss_add(FORMAT_LOSS_LOG_BYTES, size - done);
 }
 
 const char *log_path(void)

@@ -17,16 +17,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Remembers the current directory (descriptor and path), what stderr is, and this image's path and
- * start time.  Makes no file. */
+/* Remembers what stderr is, and this image's path and start time.  After place_init().  Makes no file. */
 void log_init(void);
+
+/* Where there is no profile, and no log to say so: says it on stderr, as log_open() does. */
+void log_warn_profile(void);
 
 /* Creates the file if there is none yet, with the # lines that name the process image.  Falls
  * back to $TMPDIR; then gives up (returns false) and warns, once in the life of the process,
  * never in a forked child, and only if descriptor 2 still is what it was in log_init(). */
 bool log_open(void);
 
-/* Appends; opens the file if need be.  What cannot be written is counted as LOSS_LOG_BYTES; then
+/* Appends; opens the file if need be.  What cannot be written is counted as FORMAT_LOSS_LOG_BYTES; then
  * returns false.  So it does until log_begun_anew() told the caller that the beginning of its
  * snapshot is in another file.  The next write that works begins with a line that says how much is
  * missing. */
@@ -40,15 +42,12 @@ void log_make_room(uint64_t size);
 bool log_begun_anew(void);
 
 /* Appends one whole line if the file is open, and changes nothing: for a caller that could not get
- * LOCK_SNAPSHOT.  What cannot be written is counted as LOSS_LOG_BYTES. */
+ * LOCK_SNAPSHOT.  What cannot be written is counted as FORMAT_LOSS_LOG_BYTES. */
 void log_note(const char *line, size_t size);
 
 /* When this process image began to be recorded (CLOCK_REALTIME, ns): log_init()'s time, not the
  * time of a fork. */
 uint64_t log_image_start_ns(void);
-
-/* Descriptor of the directory that was current at start, or -1. */
-int log_start_dir(void);
 
 /* Absolute path of the file; "" = none. */
 const char *log_path(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * loss.c - the counters behind loss.h.
+ * loss.c - the counters behind loss.h: they lie in the profile's header.
  *
  * Relaxed everywhere: each counter stands alone, nobody infers the state of other memory from it.
  */
@@ -8,38 +8,34 @@
 
 #include <stdatomic.h>
 
-static _Atomic uint64_t counts[LOSS_KINDS];
+#include "libpmem/store.h"
 
-static const char *const names[LOSS_KINDS] = {
-	[LOSS_EVENTS] = "events",	[LOSS_STALE_BLOCKS] = "stale_blocks",
-	[LOSS_TRUNCATED] = "truncated", [LOSS_SHORT_STACKS] = "short_stacks",
-	[LOSS_MEMORY] = "memory",	[LOSS_LOG_BYTES] = "log_bytes",
-	[LOSS_SAMPLES] = "samples",	[LOSS_MODULES] = "modules",
-	[LOSS_INTERNAL] = "internal",
+static const char *const names[FORMAT_LOSS_KINDS] = {
+	[FORMAT_LOSS_EVENTS] = "events",       [FORMAT_LOSS_STALE_BLOCKS] = "stale_blocks",
+	[FORMAT_LOSS_TRUNCATED] = "truncated", [FORMAT_LOSS_SHORT_STACKS] = "short_stacks",
+	[FORMAT_LOSS_MEMORY] = "memory",       [FORMAT_LOSS_LOG_BYTES] = "log_bytes",
+	[FORMAT_LOSS_SAMPLES] = "samples",     [FORMAT_LOSS_MODULES] = "modules",
+	[FORMAT_LOSS_INTERNAL] = "internal",   [FORMAT_LOSS_PROFILE_BYTES] = "profile_bytes",
+	[FORMAT_LOSS_TIMELINE] = "timeline",
 };
 
-void loss_add(enum loss kind, uint64_t count)
+void loss_add(enum format_loss kind, uint64_t count)
 {
-	atomic_fetch_add_explicit(&counts[kind], count, memory_order_relaxed);
+	atomic_fetch_add_explicit(&store_head()->losses[kind], count, memory_order_relaxed);
 }
 
-uint64_t loss_count(enum loss kind)
+uint64_t loss_count(enum format_loss kind)
 {
-	return atomic_load_explicit(&counts[kind], memory_order_relaxed);
+	return atomic_load_explicit(&store_head()->losses[kind], memory_order_relaxed);
 }
 
-const char *loss_name(enum loss kind)
+const char *loss_name(enum format_loss kind)
 {
 	return names[kind];
 }
 
 uint64_t loss_total(void)
 {
-	return loss_count(LOSS_EVENTS) + loss_count(LOSS_LOG_BYTES) + loss_count(LOSS_INTERNAL);
-}
-
-void loss_fork_child(void)
-{
-	for (int kind = 0; kind < LOSS_KINDS; kind++)
-		atomic_store_explicit(&counts[kind], 0, memory_order_relaxed);
+	return loss_count(FORMAT_LOSS_EVENTS) + loss_count(FORMAT_LOSS_LOG_BYTES) +
+	       loss_count(FORMAT_LOSS_INTERNAL);
 }

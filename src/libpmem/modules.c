@@ -20,6 +20,7 @@
 #include "libpmem/lock.h"
 #include "libpmem/loss.h"
 #include "libpmem/maps.h"
+#include "libpmem/modules_record.h"
 #include "libpmem/process.h"
 #include "libpmem/rules.h"
 #include "libpmem/store.h"
@@ -54,16 +55,11 @@ enum {
 	PATH_MAX_SIZE = MAPS_PATH_MAX,
 };
 
-/* What the profile will say of a region: pc32 >> MODULES_REGION_BITS is its index. */
-struct region {
-	uint32_t module_id;
-	uint32_t chunk; /* number of the MiB in the module; of the address for anonymous code */
-};
-
 static struct lock modules_lock = {.rank = LOCK_MODULES};
 static struct module modules[MODULES_MAX];
 static _Atomic uint32_t module_count;
-static struct region *regions; /* [MODULES_REGIONS_MAX] in the store */
+/* As in the store: pc32 >> FORMAT_REGION_BITS is the index. */
+static struct format_region regions[MODULES_REGIONS_MAX];
 static _Atomic uintptr_t region_bases[MODULES_REGIONS_MAX];
 static _Atomic uint32_t region_count;
 static uint16_t region_table[REGION_TABLE_SIZE]; /* under lock: finds a region; 0 = free slot */
@@ -71,7 +67,6 @@ static _Atomic uint64_t cache[CACHE_SIZE];
 static _Atomic uint32_t generation = 1;
 static _Atomic bool suspected;
 static bool any_anonymous;	      /* under lock: the cache has pages of anonymous code */
-static size_t text_used;	      /* under lock: bytes of STORE_TEXT */
 static char *scratch_path;	      /* under lock; [PATH_MAX_SIZE] */
 static char name_copy[PATH_MAX_SIZE]; /* under lock */
 static char program_path[PATH_MAX_SIZE];
@@ -136,23 +131,15 @@ static const char *path_of(const struct found *found)
 /* --- table ----------------------------------------------------------------------------------- */
 
 /* A copy of path in the store; "" when there is no room. */
-static const char *keep_path(const char *path)
+static const char *keep_path(const char *path, struct format_text *text)
 {
-	size_t size = strlen(path) + 1;
-	size_t room = STORE_BLOCK_SIZE - text_used % STORE_BLOCK_SIZE;
-	char *block;
+	size_t size = strlen(path);
+	char *room = size && size < PATH_MAX_SIZE ? store_text_room(size, text) : NULL;
 
-	if (size > PATH_MAX_SIZE)
+	if (!room)
 		return "";
-	if (size > room)
-		text_used += room;
-	block = store_block(STORE_TEXT, (uint32_t)(text_used / STORE_BLOCK_SIZE));
-	if (!block)
-		return "";
-	block += text_used % STORE_BLOCK_SIZE;
-	memcpy(block, path, size);
-	text_used += size;
-	return block;
+	memcpy(room, path, size);
+	return room;
 }
 
 static bool same_identity(const struct module *module, const char *path,
@@ -178,7 +165,7 @@ static void rebase_regions(uint32_t id)
 		if (regions[i].module_id == id)
 			atomic_store_explicit(&region_bases[i],
 					      modules[id].start + ((uintptr_t)regions[i].chunk
-								   << MODULES_REGION_BITS),
+								   << FORMAT_REGION_BITS),
 					      memory_order_relaxed);
 }
 
@@ -203,6 +190,7 @@ static uint32_t add_module(const struct found *found)
 	uint32_t id, count = atomic_load_explicit(&module_count, memory_order_relaxed);
 	uint32_t instance = 0;
 	const char *path = path_of(found);
+	struct format_text text = {0};
 	struct elf_image image;
 
 	if (!elf_image_open(found->start, found->end, &image))
@@ -213,20 +201,22 @@ static uint32_t add_module(const struct found *found)
 			continue;
 		if (!is_loaded(&modules[id])) {
 			place_module(&modules[id], found, &image);
+			modules_record_place(id, &modules[id]);
 			rebase_regions(id);
 			return id;
 		}
 		instance++;
 	}
 	if (count == MODULES_MAX) {
-		loss_add(LOSS_MODULES, 1);
+		loss_add(FORMAT_LOSS_MODULES, 1);
 		return 0;
 	}
-	modules[count].path = keep_path(path);
+	modules[count].path = keep_path(path, &text);
 	modules[count].build_id = image.build_id;
 	modules[count].instance = instance;
 	modules[count].first_vaddr = found->start - image.bias;
 	place_module(&modules[count], found, &image);
+	modules_record_new(count, &modules[count], text);
 	/* Release: the record; pairs with modules_count(). */
 	atomic_store_explicit(&module_count, count + 1, memory_order_release);
 	return count;
@@ -274,6 +264,7 @@ static bool still_there(const struct module *module)
 
 static void forget(struct module *module)
 {
+	modules_record_unload((uint32_t)(module - modules));
 	atomic_store_explicit(&module->loaded, 0, memory_order_relaxed);
 	module->cfi.hdr = 0;
 	module->dynsym.count = 0;
@@ -359,11 +350,12 @@ static uint32_t add_region(uint32_t module_id, uint32_t chunk, uintptr_t base)
 		return *slot;
 	/* Anonymous code must not use up what the modules need. */
 	if (count >= (module_id ? MODULES_REGIONS_MAX : MODULES_REGIONS_MAX / 2)) {
-		loss_add(LOSS_MODULES, 1);
+		loss_add(FORMAT_LOSS_MODULES, 1);
 		return 0;
 	}
 	*slot = (uint16_t)count;
-	regions[count] = (struct region){.module_id = module_id, .chunk = chunk};
+	regions[count] = (struct format_region){.module_id = module_id, .chunk = chunk};
+	modules_record_region(count, &regions[count]);
 	atomic_store_explicit(&region_bases[count], base, memory_order_relaxed);
 	/* Release: the region; pairs with modules_locate(). */
 	atomic_store_explicit(&region_count, count + 1, memory_order_release);
@@ -382,9 +374,9 @@ static uint32_t find_region(uintptr_t pc)
 {
 	uint32_t id = module_at(pc), region;
 	uintptr_t start = id ? modules[id].start : 0;
-	uint32_t chunk = (uint32_t)((pc - start) >> MODULES_REGION_BITS);
+	uint32_t chunk = (uint32_t)((pc - start) >> FORMAT_REGION_BITS);
 
-	region = add_region(id, chunk, start + ((uintptr_t)chunk << MODULES_REGION_BITS));
+	region = add_region(id, chunk, start + ((uintptr_t)chunk << FORMAT_REGION_BITS));
 	any_anonymous = any_anonymous || !id;
 	if (region)
 		atomic_store_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
@@ -414,14 +406,14 @@ uint32_t modules_encode(uintptr_t ra)
 	uintptr_t base;
 
 	if (!region)
-		return MODULES_SPECIAL_UNKNOWN;
+		return FORMAT_SPECIAL_UNKNOWN;
 	base = atomic_load_explicit(&region_bases[region], memory_order_relaxed);
-	return region << MODULES_REGION_BITS | (uint32_t)(ra - 1 - base);
+	return region << FORMAT_REGION_BITS | (uint32_t)(ra - 1 - base);
 }
 
 void modules_locate(uint32_t pc32, struct modules_location *location)
 {
-	uint32_t region = pc32 >> MODULES_REGION_BITS;
+	uint32_t region = pc32 >> FORMAT_REGION_BITS;
 	const struct module *module;
 
 	if (!region || region >= atomic_load_explicit(&region_count, memory_order_acquire)) {
@@ -432,9 +424,9 @@ void modules_locate(uint32_t pc32, struct modules_location *location)
 	location->module = module;
 	location->module_id = regions[region].module_id;
 	location->address = atomic_load_explicit(&region_bases[region], memory_order_relaxed) +
-			    (pc32 & ((1u << MODULES_REGION_BITS) - 1)) + 1;
-	location->offset = ((uint64_t)regions[region].chunk << MODULES_REGION_BITS) +
-			   (pc32 & ((1u << MODULES_REGION_BITS) - 1)) + 1 + module->first_vaddr;
+			    (pc32 & ((1u << FORMAT_REGION_BITS) - 1)) + 1;
+	location->offset = ((uint64_t)regions[region].chunk << FORMAT_REGION_BITS) +
+			   (pc32 & ((1u << FORMAT_REGION_BITS) - 1)) + 1 + module->first_vaddr;
 }
 
 bool modules_cfi(uintptr_t pc, struct cfi_section *section)
@@ -450,10 +442,10 @@ bool modules_cfi(uintptr_t pc, struct cfi_section *section)
 const char *modules_special_name(uint32_t number)
 {
 	static const char *const names[] = {
-		[MODULES_SPECIAL_SIGNAL] = "[signal handler]",
-		[MODULES_SPECIAL_BEYOND_BUDGET] = "[beyond budget]",
-		[MODULES_SPECIAL_TRUNCATED] = "[truncated]",
-		[MODULES_SPECIAL_UNKNOWN] = "[unknown module]",
+		[FORMAT_SPECIAL_SIGNAL] = "[signal handler]",
+		[FORMAT_SPECIAL_BEYOND_BUDGET] = "[beyond budget]",
+		[FORMAT_SPECIAL_TRUNCATED] = "[truncated]",
+		[FORMAT_SPECIAL_UNKNOWN] = "[unknown module]",
 	};
 
 	return number < sizeof(names) / sizeof(*names) ? names[number] : NULL;
@@ -533,22 +525,22 @@ static void find_loader(void)
 
 static bool make_tables(void)
 {
-	_Static_assert(sizeof(struct region) * MODULES_REGIONS_MAX <= STORE_BLOCK_SIZE,
-		       "one block");
-	regions = store_block(STORE_MODULES, 0);
-	text_used = 0;
 	memset(region_table, 0, sizeof(region_table));
 	modules[MODULE_ANONYMOUS].path = "";
 	atomic_store_explicit(&module_count, 1, memory_order_relaxed);
 	atomic_store_explicit(&region_count, 1, memory_order_relaxed);
-	return regions != NULL;
+	return modules_record_begin();
+}
+
+void modules_find_program(void)
+{
+	find_program();
+	find_program_path();
 }
 
 bool modules_init(void)
 {
 	scratch_path = sys_map(PATH_MAX_SIZE);
-	find_program();
-	find_program_path();
 	find_loader();
 	return make_tables();
 }

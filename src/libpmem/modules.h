@@ -19,16 +19,11 @@
 
 #include "core/cfi.h"
 #include "core/elf_view.h"
+#include "core/format.h"
 
 enum {
 	MODULES_MAX = 2048,
-	MODULES_REGION_BITS = 20, /* low bits of pc32: offset in the region */
 	MODULES_REGIONS_MAX = 4096,
-	/* Region 0: not code but a name, see modules_special_name(). */
-	MODULES_SPECIAL_SIGNAL = 1,
-	MODULES_SPECIAL_BEYOND_BUDGET = 2,
-	MODULES_SPECIAL_TRUNCATED = 3,
-	MODULES_SPECIAL_UNKNOWN = 4, /* no room in the tables */
 };
 
 /* Immutable once published, but for the fields marked. */
@@ -55,10 +50,13 @@ struct modules_location {
 	uintptr_t address; /* return address, where the module lies or lay last */
 };
 
+/* Finds the program, for modules_program_path(); once, before all others. */
+void modules_find_program(void);
+
 /* Finds the loader, makes the tables; once.  False: no memory. */
 bool modules_init(void);
 
-/* The pc32 of a return address (of ra - 1, the call).  Never fails: MODULES_SPECIAL_UNKNOWN at worst. */
+/* The pc32 of a return address (of ra - 1, the call).  Never fails: FORMAT_SPECIAL_UNKNOWN at worst. */
 uint32_t modules_encode(uintptr_t ra);
 
 /* Where pc32 lies.  For a special name location->module is NULL and location->offset is its number. */

@@ -26,6 +26,7 @@
 
 #include "libpmem/counters.h"
 #include "libpmem/lock.h"
+#include "libpmem/store.h"
 #include "libpmem/sys.h"
 
 enum {
@@ -106,10 +107,11 @@ static void next_epoch(void)
 	uint32_t epoch = peak_epoch() + 1;
 
 	state.epoch_level = get(&state.reported);
-	if (epoch == COUNTER_WIDE)
-		epoch = COUNTER_CHANGING + 1;
+	if (epoch == FORMAT_EPOCH_WIDE)
+		epoch = FORMAT_EPOCH_CHANGING + 1;
 	/* Release: who reads the new epoch reads the new peak. */
 	atomic_store_explicit(&peak_epoch_now, epoch, memory_order_release);
+	atomic_store_explicit(&store_head()->peak_epoch, epoch, memory_order_release);
 }
 
 /* A new peak, higher by bytes. */
@@ -118,6 +120,8 @@ static void raise_peak(int64_t bytes)
 	int64_t reported = get(&state.reported) + bytes;
 
 	set(&state.reported, reported);
+	/* For readers of the profile; before the epoch, as above. */
+	atomic_store_explicit(&store_head()->peak_bytes, (uint64_t)reported, memory_order_relaxed);
 	if (state.users <= 1 || reported - state.epoch_level >= tolerance() / EPOCHS_PER_TOLERANCE)
 		next_epoch();
 }
@@ -332,6 +336,7 @@ void peak_init(void)
 	long result = sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0);
 
 	state.refused = result != 0;
+	atomic_store_explicit(&store_head()->peak_epoch, peak_epoch(), memory_order_relaxed);
 }
 
 void peak_enter(struct peak_window *window)
@@ -401,6 +406,7 @@ void peak_fork_child(void)
 	atomic_store_explicit(&state.alone, NULL, memory_order_relaxed);
 	set(&state.reported, 0);
 	atomic_store_explicit(&peak_epoch_now, 1, memory_order_relaxed);
+	atomic_store_explicit(&store_head()->peak_epoch, 1, memory_order_relaxed);
 	atomic_store_explicit(&windows, NULL, memory_order_relaxed);
 	if (!state.refused && !sys_sandboxed())
 		peak_init();

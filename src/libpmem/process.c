@@ -14,15 +14,14 @@
 #include <sys/auxv.h>
 
 #include "libpmem/clock.h"
-#include "libpmem/counters.h"
-#include "libpmem/histogram.h"
+#include "libpmem/facts.h"
 #include "libpmem/live_table.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
-#include "libpmem/loss.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
 #include "libpmem/peak.h"
+#include "libpmem/place.h"
 #include "libpmem/real.h"
 #include "libpmem/record.h"
 #include "libpmem/settings.h"
@@ -31,6 +30,7 @@
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
 #include "libpmem/thread.h"
+#include "libpmem/timeline.h"
 #include "libpmem/tree.h"
 #include "libpmem/unwind.h"
 #include "libpmem/verify.h"
@@ -146,18 +146,25 @@ static void leave_preload(void)
 
 /* --- start ----------------------------------------------------------------------------------- */
 
-static void on_fork_child(void)
+/* Where an old kernel cannot wipe the page, this tells of fork(), at least.  And if a handler forks inside an event, that
+ * event goes on in the child too: it must not write into the parent's profile. */
+static void before_fork(void)
 {
-	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
+	if (thread_is_interrupted())
+		store_before_fork();
 }
 
-/* An old kernel cannot wipe: the C library tells of fork(), at least. */
-static void watch_forks(void)
+static void after_fork(void)
 {
-	if (sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0) !=
-		    0 &&
-	    __register_atfork)
-		__register_atfork(NULL, NULL, on_fork_child, NULL);
+	if (thread_is_interrupted())
+		store_after_fork();
+}
+
+static void on_fork_child(void)
+{
+	if (thread_is_interrupted())
+		store_detach();
+	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
 }
 
 /* Our sparse maps count as data though hardly any of their pages exist: under RLIMIT_DATA the program
@@ -175,6 +182,21 @@ static bool has_data_limit(void)
 	return true;
 }
 
+/* The file, with the facts about this process. */
+static void begin_profile(void)
+{
+	store_begin();
+	facts_fill(store_head());
+	atomic_store_explicit(&store_head()->state, FORMAT_STATE_RECORDING, memory_order_relaxed);
+}
+
+/* All fields of the header are complete: it is a profile now. */
+static void publish_profile(void)
+{
+	atomic_thread_fence(memory_order_release);
+	memcpy(store_head()->magic, FORMAT_MAGIC, sizeof(store_head()->magic));
+}
+
 static bool start_modules(void)
 {
 	clock_init();
@@ -182,15 +204,23 @@ static bool start_modules(void)
 		settings_read(environ);
 	else
 		read_kernel_environment();
-	if (getauxval(AT_SECURE) || has_data_limit() || !tree_init(settings.max_nodes) ||
-	    !modules_init() || !is_chosen() || !live_table_init(real.layout))
+	if (getauxval(AT_SECURE) || has_data_limit())
+		return false;
+	place_init();
+	modules_find_program();
+	if (!is_chosen())
+		return false;
+	begin_profile();
+	if (!tree_init(settings.max_nodes) || !modules_init() || !live_table_init(real.layout))
 		return false;
 	stack_cache_choose();
-	watch_forks();
+	sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0);
 	peak_init();
 	thread_init();
+	timeline_init();
 	log_init();
 	snapshot_init();
+	publish_profile();
 	return true;
 }
 
@@ -214,19 +244,20 @@ static bool start_child(void)
 {
 	bool ok;
 
+	place_fork_child();
 	store_fork_child();
-	loss_fork_child();
+	facts_fork_child();
+	begin_profile();
 	ok = tree_fork_child() && modules_fork_child();
-	counters_fork_child();
-	histogram_fork_child();
 	peak_fork_child();
 	ok = live_table_fork_child() && ok;
 	side_table_fork_child();
-	record_fork_child();
 	thread_fork_child();
+	timeline_fork_child();
 	log_fork_child();
 	names_fork_child();
 	snapshot_fork_child();
+	publish_profile();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
 	if (ok)
 		atomic_store_explicit(&process_page.mark, MARK_FIRST, memory_order_release);
@@ -239,6 +270,7 @@ void process_stop(void)
 {
 	atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
 	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
+	atomic_store_explicit(&store_head()->state, FORMAT_STATE_STOPPED, memory_order_relaxed);
 }
 
 bool process_begin(void)
@@ -290,6 +322,7 @@ bool process_enter_sandbox(void)
 	/* The program's own module, even if it did not allocate yet. */
 	modules_encode(getauxval(AT_ENTRY) + 1);
 	snapshot_enter_sandbox();
+	store_reserve();
 	peak_seal();
 	atomic_store_explicit(&sys_sandbox, true, memory_order_relaxed);
 	return true;
@@ -319,6 +352,33 @@ static void write_verification(void)
 		log_write(text.bytes, text.size);
 }
 
+static void set(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+/* What readers want of the latest moment. */
+static void update_profile(void)
+{
+	struct format_header *head = store_head();
+
+	timeline_final();
+	set(&head->own_bytes, store_size() + side_table_size() + live_table_resident());
+	set(&head->update_ns, store_time());
+}
+
+/* Other threads may go on to record for a moment; their events count. */
+static void end_profile(void)
+{
+	struct format_header *head = store_head();
+
+	thread_record_names();
+	update_profile();
+	set(&head->end_ns, store_time());
+	atomic_store_explicit(&head->state, FORMAT_STATE_ENDED, memory_order_relaxed);
+	store_flush(UINT32_MAX);
+}
+
 void process_end(void)
 {
 	if (!process_records())
@@ -327,11 +387,13 @@ void process_end(void)
 	 * the last. */
 	if (sys_sandboxed()) {
 		snapshot_now();
+		update_profile();
 		return;
 	}
 	if (sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
 		return;
 	snapshot_final();
+	end_profile();
 	write_verification();
 }
 
@@ -348,12 +410,17 @@ __attribute__((constructor)) static void construct(void)
 	bool records = process_records() || process_begin();
 
 	__cxa_atexit(at_exit, NULL, NULL);
+	if (__register_atfork)
+		__register_atfork(before_fork, after_fork, on_fork_child, NULL);
 	if (__cxa_at_quick_exit)
 		__cxa_at_quick_exit(at_exit, NULL);
 	if (!records)
 		return;
 	if (!settings.children)
 		leave_preload();
-	snapshot_open_log();
+	if (settings.log)
+		snapshot_open_log();
+	else
+		log_warn_profile();
 	verify_init();
 }

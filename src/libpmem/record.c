@@ -9,22 +9,21 @@
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
 #include "libpmem/snapshot.h"
+#include "libpmem/store.h"
 #include "libpmem/sys.h"
+#include "libpmem/timeline.h"
 
 enum { NOT_SAMPLED = 1 }; /* as time of birth: in the side table for another reason */
 
-static _Atomic uint64_t inherited_freed;
-static _Atomic uint64_t unknown_freed;
-
 /* For a free, which may be the first event of this thread at the call stack.  No memory: the fixed ids' counters
  * always exist. */
-static struct counter *counter_of(struct thread *thread, uint32_t stack_id)
+static struct format_counter *counter_of(struct thread *thread, uint32_t stack_id)
 {
-	struct counter *counter = counters_get(&thread->counters, stack_id);
+	struct format_counter *counter = counters_get(&thread->counters, stack_id);
 
 	if (counter)
 		return counter;
-	loss_add(LOSS_SHORT_STACKS, 1);
+	loss_add(FORMAT_LOSS_SHORT_STACKS, 1);
 	return counters_get(&thread->counters, TREE_STACK_BEYOND_BUDGET);
 }
 
@@ -42,7 +41,7 @@ static uint32_t capture(struct thread *thread, const struct record_event *event)
 {
 	const struct stack_cache_entry *unclean = stack_cache_find_unclean(&thread->stacks,
 									   event->fp, event->hook);
-	struct counter *counter;
+	struct format_counter *counter;
 	uint32_t id;
 
 	if (unclean)
@@ -52,7 +51,7 @@ static uint32_t capture(struct thread *thread, const struct record_event *event)
 
 	/* No memory for the counter: the fixed ids' always exist. */
 	if (!counter) {
-		loss_add(LOSS_SHORT_STACKS, 1);
+		loss_add(FORMAT_LOSS_SHORT_STACKS, 1);
 		return TREE_STACK_BEYOND_BUDGET;
 	}
 	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) &&
@@ -100,7 +99,7 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 	uint64_t live = live_bytes(stale->stack_id);
 	size_t size = stale->size < live ? stale->size : live;
 
-	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, TREE_STACK_INEXACT,
+	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, FORMAT_STACK_INEXACT,
 				 memory_order_relaxed);
 	counter_free(counter_of(thread, stale->stack_id), size, peak_epoch());
 	peak_shrink(&thread->peak, size);
@@ -139,6 +138,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	}
 	thread->last_alloc = live.addr;
 	moved(thread, event->size);
+	timeline_check();
 	thread_leave(thread);
 }
 
@@ -209,7 +209,7 @@ __attribute__((noinline)) void *record_alloc_end(struct thread *thread, void *bl
 /* *live left the table for good. */
 static void freed(struct thread *thread, const struct live_block *live)
 {
-	struct counter *counter = counter_of(thread, live->stack_id);
+	struct format_counter *counter = counter_of(thread, live->stack_id);
 
 	counter_free(counter, live->size, peak_epoch());
 	if (thread->last_alloc == live->addr) {
@@ -226,9 +226,9 @@ static void freed(struct thread *thread, const struct live_block *live)
 static void free_unknown(uintptr_t addr)
 {
 	if (live_table_take_inherited(addr))
-		atomic_fetch_add_explicit(&inherited_freed, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&store_head()->inherited_freed, 1, memory_order_relaxed);
 	else
-		atomic_fetch_add_explicit(&unknown_freed, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&store_head()->unknown_freed, 1, memory_order_relaxed);
 }
 
 /* After a block was freed: the allocator may have unmapped it (a fiber's stack, for one). */
@@ -327,16 +327,10 @@ void record_put_back(const struct live_block *taken)
 
 uint64_t record_inherited_freed(void)
 {
-	return atomic_load_explicit(&inherited_freed, memory_order_relaxed);
+	return atomic_load_explicit(&store_head()->inherited_freed, memory_order_relaxed);
 }
 
 uint64_t record_unknown_freed(void)
 {
-	return atomic_load_explicit(&unknown_freed, memory_order_relaxed);
-}
-
-void record_fork_child(void)
-{
-	atomic_store_explicit(&inherited_freed, 0, memory_order_relaxed);
-	atomic_store_explicit(&unknown_freed, 0, memory_order_relaxed);
+	return atomic_load_explicit(&store_head()->unknown_freed, memory_order_relaxed);
 }

@@ -30,7 +30,7 @@ struct record_event {
 	void *block;
 	size_t size;	     /* as requested */
 	const uintptr_t *fp; /* frame address of the entry point: return address at fp[1] */
-	enum hook hook;
+	enum format_hook hook;
 };
 
 /* Where the functions below leave the fast path: each does the rest of the event.  A fast path makes no
@@ -52,7 +52,6 @@ void record_free_end(struct thread *thread, void *block);
 uint64_t record_inherited_freed(void);
 /* Frees and reallocs of addresses that no table knew. */
 uint64_t record_unknown_freed(void);
-void record_fork_child(void);
 
 static inline bool record_in_loader(uintptr_t ra)
 {
@@ -61,7 +60,7 @@ static inline bool record_in_loader(uintptr_t ra)
 
 /* Whether the next block that is counted there is one of the PMEM_LIFETIME_SAMPLE that carry their time of birth:
  * pseudo-random in the number of blocks so far, so that no rhythm of the program decides. */
-static inline bool record_samples(const struct counter *counter)
+static inline bool record_samples(const struct format_counter *counter)
 {
 	uint32_t count = __atomic_load_n((const uint32_t *)&counter->alloc_count, __ATOMIC_RELAXED);
 
@@ -71,7 +70,8 @@ static inline bool record_samples(const struct counter *counter)
 /* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
  * address lies at fp[1].  Returns block. */
 static inline __attribute__((always_inline)) void *record_alloc(void *block, size_t size,
-								const uintptr_t *fp, enum hook hook)
+								const uintptr_t *fp,
+								enum format_hook hook)
 {
 	struct thread *thread = thread_enter_fast();
 	struct stack_cache_entry *entry;
@@ -104,7 +104,7 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 static inline __attribute__((always_inline)) void record_free(void *block, uintptr_t ra)
 {
 	struct thread *thread = thread_enter_fast();
-	struct counter *counter;
+	struct format_counter *counter;
 	struct live_block live;
 	bool settle;
 

@@ -4,17 +4,20 @@
  */
 #include "libpmem/rss.h"
 
+#include <stdatomic.h>
 #include <sys/auxv.h>
 
 #include "libpmem/kept.h"
+#include "libpmem/lock.h"
 #include "libpmem/sys.h"
 
-static struct kept statm = KEPT_NONE;
-static uint64_t page_size; /* immutable after rss_init() */
+static struct lock lock = {.rank = LOCK_RSS};
+static struct kept statm = KEPT_NONE_INIT; /* under lock */
+static uint64_t page_size;		   /* immutable after rss_init() */
+static _Atomic uint64_t last;		   /* as read last */
 
-void rss_init(void)
+static void open_statm(void)
 {
-	page_size = getauxval(AT_PAGESZ);
 	if (sys_sandboxed() || sys_fds_scarce())
 		return;
 	kept_take(&statm, sys_openat(AT_FDCWD, "/proc/self/statm", O_RDONLY | O_CLOEXEC, 0));
@@ -26,11 +29,11 @@ static int usable_fd(void)
 	if (sys_sandboxed())
 		return -1;
 	if (kept_fd(&statm) < 0)
-		rss_init();
+		open_statm();
 	return kept_fd(&statm);
 }
 
-uint64_t rss_bytes(void)
+static uint64_t read_bytes(void)
 {
 	char line[128];
 	int fd = usable_fd();
@@ -45,8 +48,28 @@ uint64_t rss_bytes(void)
 	return pages * page_size;
 }
 
+void rss_init(void)
+{
+	page_size = getauxval(AT_PAGESZ);
+	open_statm();
+}
+
+uint64_t rss_bytes(void)
+{
+	uint64_t bytes;
+
+	if (!lock_try(&lock))
+		return atomic_load_explicit(&last, memory_order_relaxed);
+	bytes = read_bytes();
+	atomic_store_explicit(&last, bytes, memory_order_relaxed);
+	lock_drop(&lock);
+	return bytes;
+}
+
 void rss_fork_child(void)
 {
+	lock_reset(&lock);
+	atomic_store_explicit(&last, 0, memory_order_relaxed);
 	kept_close(&statm);
 	rss_init();
 }

@@ -2,7 +2,7 @@
 /*
  * rss.h - the resident set of this process, through a descriptor opened at start.
  *
- * Not safe against itself: called under LOCK_SNAPSHOT, and before there is a second thread.
+ * Any thread may call, also inside a signal handler: the descriptor is under LOCK_RSS, which is only ever tried.
  */
 #ifndef PMEM_LIBPMEM_RSS_H
 #define PMEM_LIBPMEM_RSS_H
@@ -11,7 +11,7 @@
 /* Opens /proc/self/statm: later the program may have changed its root, or hidden /proc. */
 void rss_init(void);
 
-/* Bytes; 0 = unknown. */
+/* Bytes; 0 = unknown.  While another thread is asking: what was last known. */
 uint64_t rss_bytes(void);
 
 /* The inherited descriptor tells of the parent: opens the child's own. */

@@ -14,15 +14,17 @@ struct settings settings = {
 	.log_snapshot_max = PMEM_LOG_SNAPSHOT_MAX,
 	.symtab_max = PMEM_SYMTAB_MAX,
 	.snapshot_share = PMEM_SNAPSHOT_SHARE,
+	.timeline_ms = PMEM_TIMELINE_MS,
 	.max_nodes = PMEM_MAX_NODES,
 	.log = PMEM_LOG,
+	.profile = PMEM_PROFILE,
 	.children = PMEM_CHILDREN,
 	.only = PMEM_ONLY,
 };
 
 static char complaint[256];
 
-enum { LOG_MIN = 4096, NODES_MIN = 1024, NODES_MAX = 1 << 26 };
+enum { LOG_MIN = 4096, NODES_MIN = 1024, NODES_MAX = 1 << 26, DAY_MS = 86400 * 1000 };
 
 /* A decimal number with an optional suffix k, m or g.  False: malformed or over 2^63. */
 static bool parse_size(const char *text, uint64_t *size)
@@ -46,6 +48,27 @@ static bool parse_size(const char *text, uint64_t *size)
 	}
 	*size = value;
 	return value <= INT64_MAX;
+}
+
+/* 1 to 16 hexadecimal digits. */
+static bool parse_hex(const char *text, uint64_t *number)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t value = 0;
+	size_t size = strlen(text), i;
+
+	if (size < 1 || size > 16)
+		return false;
+	for (i = 0; i < size; i++) {
+		bool is_letter = text[i] > '9';
+		const char *digit = strchr(digits, is_letter ? text[i] | 0x20 : text[i]);
+
+		if (!digit)
+			return false;
+		value = value << 4 | (uint64_t)(digit - digits);
+	}
+	*number = value;
+	return true;
 }
 
 /* The value in NAME=value, or NULL if entry is of another name. */
@@ -86,40 +109,61 @@ static void read_number(const char *entry, const struct number *number)
 		complain(entry);
 }
 
+static void read_string(const char *entry, const char *name, char *value, size_t room)
+{
+	const char *text = value_of(entry, name);
+
+	if (text && strlen(text) < room)
+		memcpy(value, text, strlen(text) + 1);
+	else if (text)
+		complain(entry);
+}
+
 static void read_entry(const char *entry, const struct number *numbers, size_t count)
 {
-	const char *only = value_of(entry, "PMEM_ONLY");
+	const char *run_id = value_of(entry, "PMEM_RUN_ID");
 	size_t i;
 
 	if (strncmp(entry, "PMEM_", 5) != 0)
 		return;
 	for (i = 0; i < count; i++)
 		read_number(entry, &numbers[i]);
-	if (only && strlen(only) < sizeof(settings.only))
-		memcpy(settings.only, only, strlen(only) + 1);
-	else if (only)
+	read_string(entry, "PMEM_ONLY", settings.only, sizeof(settings.only));
+	read_string(entry, "PMEM_OUT", settings.out, sizeof(settings.out));
+	if (run_id && !parse_hex(run_id, &settings.run_id))
 		complain(entry);
 }
 
+/* Values of other types on their way into settings. */
+static struct {
+	uint64_t nodes, log, profile, children;
+} raw;
+
+static const struct number numbers[] = {
+	{"PMEM_CHURN_THRESH", &settings.churn_thresh, 1, INT64_MAX, false},
+	{"PMEM_LOG_MAX", &settings.log_max, LOG_MIN, INT64_MAX, true},
+	{"PMEM_LOG_SNAPSHOT_MAX", &settings.log_snapshot_max, 0, INT64_MAX, false},
+	{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, UINT32_MAX, false},
+	{"PMEM_SNAPSHOT_SHARE", &settings.snapshot_share, 0, 1000, false},
+	{"PMEM_TIMELINE_MS", &settings.timeline_ms, 0, DAY_MS, false},
+	{"PMEM_MAX_NODES", &raw.nodes, NODES_MIN, NODES_MAX, false},
+	{"PMEM_LOG", &raw.log, 0, 1, false},
+	{"PMEM_PROFILE", &raw.profile, 0, 1, false},
+	{"PMEM_CHILDREN", &raw.children, 0, 1, false},
+};
+
 void settings_read(char *const *environment)
 {
-	uint64_t log = settings.log, children = settings.children, nodes = settings.max_nodes;
-	const struct number numbers[] = {
-		{"PMEM_CHURN_THRESH", &settings.churn_thresh, 1, INT64_MAX, false},
-		{"PMEM_LOG_MAX", &settings.log_max, LOG_MIN, INT64_MAX, true},
-		{"PMEM_LOG_SNAPSHOT_MAX", &settings.log_snapshot_max, 0, INT64_MAX, false},
-		{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, UINT32_MAX, false},
-		{"PMEM_SNAPSHOT_SHARE", &settings.snapshot_share, 0, 1000, false},
-		{"PMEM_MAX_NODES", &nodes, NODES_MIN, NODES_MAX, false},
-		{"PMEM_LOG", &log, 0, 1, false},
-		{"PMEM_CHILDREN", &children, 0, 1, false},
-	};
-
+	raw.nodes = settings.max_nodes;
+	raw.log = settings.log;
+	raw.profile = settings.profile;
+	raw.children = settings.children;
 	for (; environment && *environment; environment++)
 		read_entry(*environment, numbers, sizeof(numbers) / sizeof(*numbers));
-	settings.log = log != 0;
-	settings.children = children != 0;
-	settings.max_nodes = (uint32_t)nodes;
+	settings.max_nodes = (uint32_t)raw.nodes;
+	settings.log = raw.log != 0;
+	settings.profile = raw.profile != 0;
+	settings.children = raw.children != 0;
 }
 
 const char *settings_complaint(void)

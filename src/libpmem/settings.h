@@ -14,10 +14,14 @@ struct settings {
 	uint64_t log_snapshot_max;
 	uint64_t symtab_max;
 	uint64_t snapshot_share; /* tenths of a percent */
+	uint64_t timeline_ms;	 /* 0 = no timeline */
+	uint64_t run_id; /* PMEM_RUN_ID, 1 to 16 hex digits, as the tool gives it; 0 = none */
 	uint32_t max_nodes;
 	bool log;
+	bool profile;
 	bool children;
 	char only[256];
+	char out[4096]; /* PMEM_OUT; "" = the default name in the current directory */
 };
 
 extern struct settings settings;

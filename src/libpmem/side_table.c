@@ -147,7 +147,7 @@ bool side_table_put(uintptr_t addr, const struct side_entry *entry)
 			}
 		}
 		if (!add_table(count)) {
-			loss_add(LOSS_MEMORY, 1);
+			loss_add(FORMAT_LOSS_MEMORY, 1);
 			return false;
 		}
 	}

@@ -17,7 +17,7 @@ struct side_entry {
 	uint64_t birth_ns; /* CLOCK_MONOTONIC; 0 = not sampled */
 };
 
-/* Adds addr.  Returns false (and counts LOSS_MEMORY) when memory is exhausted. */
+/* Adds addr.  Returns false (and counts FORMAT_LOSS_MEMORY) when memory is exhausted. */
 bool side_table_put(uintptr_t addr, const struct side_entry *entry);
 
 /* Removes addr into *entry.  Returns false, *entry untouched, if it is not there. */

@@ -7,7 +7,7 @@
  * module makes the index of its symbols, and HEAD asks for the live table's resident pages
  * (mincore(2)).
  *
- *   COLLECT  reads the counters of all call stacks, COUNTERS_CHUNK ids a step: all threads' frees
+ *   COLLECT  reads the counters of all call stacks, FORMAT_CHUNK ids a step: all threads' frees
  *            first, then all threads' allocations
  *   SELECT   puts the call stacks that are live or changed into a heap
  *   ORDER    orders the heap
@@ -47,6 +47,7 @@
 #include "libpmem/snapshot_lines.h"
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"
+#include "libpmem/timeline.h"
 #include "libpmem/tree.h"
 
 enum {
@@ -88,7 +89,7 @@ static struct {
 	struct text text;
 } now;
 
-static struct counter_totals sums[COUNTERS_CHUNK]; /* under lock */
+static struct counter_totals sums[FORMAT_CHUNK]; /* under lock */
 
 /* False in a child that was forked by a signal handler inside a slice, before or after its first
  * event. */
@@ -224,7 +225,7 @@ static void note_counts(uint32_t id, const struct counter_totals *counts)
 static void collect(void)
 {
 	uint32_t first = now.next_id;
-	uint32_t end = first + COUNTERS_CHUNK < now.limit ? first + COUNTERS_CHUNK : now.limit;
+	uint32_t end = first + FORMAT_CHUNK < now.limit ? first + FORMAT_CHUNK : now.limit;
 	bool any;
 	uint32_t id;
 
@@ -238,7 +239,7 @@ static void collect(void)
 		return;
 	now.next_id = 0;
 	/* A program all of whose events were lost must not pass for one that had none. */
-	now.phase = now.any_event || loss_count(LOSS_EVENTS) > 0 ? SELECT : IDLE;
+	now.phase = now.any_event || loss_count(FORMAT_LOSS_EVENTS) > 0 ? SELECT : IDLE;
 }
 
 static void select_changed(void)
@@ -301,10 +302,10 @@ static void begin_entry(void)
 		record->flags |= SNAPSHOT_HASHED;
 	}
 	snapshot_entry_head(&now.text, record->hash, &numbers);
-	if (hook == TREE_STACK_NO_HOOK)
+	if (hook == FORMAT_NO_HOOK)
 		return;
 	make_room();
-	snapshot_entry_hook(&now.text, (enum hook)hook);
+	snapshot_entry_hook(&now.text, (enum format_hook)hook);
 	now.number++;
 }
 
@@ -476,6 +477,7 @@ static void slice(void)
 void snapshot_check(struct thread *thread)
 {
 	churn_tell(thread);
+	timeline_check();
 	if (is_off()) {
 		churn_grant_all(thread);
 		return;

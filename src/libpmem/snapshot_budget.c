@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "libpmem/settings.h"
+#include "libpmem/store.h"
 
 static _Atomic uint64_t all_ns;	 /* in all snapshots */
 static _Atomic uint64_t last_ns; /* in the last one, or the one in progress */
@@ -18,7 +19,9 @@ void snapshot_budget_begin(void)
 
 void snapshot_budget_spend(uint64_t time_ns)
 {
-	atomic_fetch_add_explicit(&all_ns, time_ns, memory_order_relaxed);
+	uint64_t all = atomic_fetch_add_explicit(&all_ns, time_ns, memory_order_relaxed) + time_ns;
+
+	atomic_store_explicit(&store_head()->snapshot_ns, all, memory_order_relaxed);
 	atomic_fetch_add_explicit(&last_ns, time_ns, memory_order_relaxed);
 }
 

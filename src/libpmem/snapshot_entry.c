@@ -72,8 +72,8 @@ uint64_t snapshot_entry_hash(uint32_t id)
 	uint32_t node = tree_stack(id)->node;
 	uint64_t hash = FNV_START;
 
-	if (hook != TREE_STACK_NO_HOOK)
-		hash = hash_string(hash, hook_name((enum hook)hook));
+	if (hook != FORMAT_NO_HOOK)
+		hash = hash_string(hash, hook_name((enum format_hook)hook));
 	for (; node != TREE_ROOT; node = tree_parent(node)) {
 		struct modules_location location;
 
@@ -134,12 +134,12 @@ static void put_number(struct text *text, uint32_t number)
 	text_string(text, "} ");
 }
 
-void snapshot_entry_hook(struct text *text, enum hook hook)
+void snapshot_entry_hook(struct text *text, enum format_hook hook)
 {
 	struct modules_location own;
 
 	if (!own_pc32)
-		own_pc32 = modules_encode(hook_address(HOOK_MALLOC) + 1);
+		own_pc32 = modules_encode(hook_address(FORMAT_HOOK_MALLOC) + 1);
 	modules_locate(own_pc32, &own);
 	put_number(text, 0);
 	text_safe(text, own.module && own.module->path[0] ? own.module->path : "libpmem.so");

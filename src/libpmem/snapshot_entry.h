@@ -31,7 +31,7 @@ uint64_t snapshot_entry_hash(uint32_t id);
 void snapshot_entry_head(struct text *text, uint64_t hash, const struct snapshot_sums *sums);
 
 /* The line of the entry point that the program called: always frame 0. */
-void snapshot_entry_hook(struct text *text, enum hook hook);
+void snapshot_entry_hook(struct text *text, enum format_hook hook);
 
 /* The line of node, as the call stack's frame of that number. */
 void snapshot_entry_frame(struct text *text, uint32_t node, uint32_t number);

@@ -35,7 +35,7 @@ bool snapshot_heap_grow(uint32_t limit)
 		if (!chunks[i])
 			chunks[i] = sys_map(CHUNK_RECORDS * sizeof(struct snapshot_record));
 		if (!chunks[i]) {
-			loss_add(LOSS_MEMORY, 1);
+			loss_add(FORMAT_LOSS_MEMORY, 1);
 			return false;
 		}
 	}

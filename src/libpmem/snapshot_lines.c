@@ -49,10 +49,10 @@ static void put_uptime(struct text *text, uint64_t uptime_ns)
 
 static void put_losses(struct text *text)
 {
-	enum loss kind;
+	enum format_loss kind;
 
 	put_count(text, " lost=", loss_total());
-	for (kind = 0; kind < LOSS_KINDS; kind++) {
+	for (kind = 0; kind < FORMAT_LOSS_KINDS; kind++) {
 		if (loss_count(kind) == 0)
 			continue;
 		text_char(text, ' ');
@@ -71,6 +71,7 @@ static void put_if_any(struct text *text, const char *name, uint64_t count)
  * what is resident of the live table.  Caches and the snapshot's own memory are not counted. */
 static uint64_t own_bytes(bool final)
 {
+	uint64_t own;
 	uint64_t time_ns = sys_monotonic_ns();
 	bool due = final || resident_ns == 0 || time_ns - resident_ns >= RESIDENT_NS;
 
@@ -78,7 +79,9 @@ static uint64_t own_bytes(bool final)
 		resident = live_table_resident();
 		resident_ns = time_ns;
 	}
-	return store_size() + side_table_size() + resident;
+	own = store_size() + side_table_size() + resident;
+	atomic_store_explicit(&store_head()->own_bytes, own, memory_order_relaxed);
+	return own;
 }
 
 /* The counters are read one after the other while threads go on: their sum can be above any total
@@ -134,6 +137,7 @@ void snapshot_lines_tail(struct text *text, uint32_t sequence, const struct snap
 	text_string(text, "# end ");
 	put_sequence(text, sequence);
 	text_char(text, '\n');
+	atomic_store_explicit(&store_head()->snapshot_count, sequence + 1, memory_order_relaxed);
 }
 
 void snapshot_lines_fork_child(void)

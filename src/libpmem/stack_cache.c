@@ -75,7 +75,7 @@ bool stack_cache_init(struct stack_cache *cache)
 	cache->entries = sys_map(ENTRIES_SIZE + SCRATCH_SIZE);
 	cache->scratch = (void *)(cache->entries + STACK_CACHE_SETS * STACK_CACHE_WAYS);
 	if (!cache->entries)
-		loss_add(LOSS_MEMORY, 1);
+		loss_add(FORMAT_LOSS_MEMORY, 1);
 	return cache->entries != NULL;
 }
 
@@ -115,7 +115,7 @@ static struct stack_cache_group *room_make(struct stack_cache *cache, uint16_t r
 	if (cache->arena_left < size) {
 		cache->arena = sys_map(ARENA_GROUPS * sizeof(*room));
 		if (!cache->arena) {
-			loss_add(LOSS_MEMORY, 1);
+			loss_add(FORMAT_LOSS_MEMORY, 1);
 			cache->arena_left = 0;
 			return NULL;
 		}
@@ -163,14 +163,13 @@ void stack_cache_set_sizes(struct stack_cache_entry *entry)
 {
 	uint32_t sizes = atomic_load_explicit(&tree_stack(entry->stack_id)->sizes,
 					      memory_order_relaxed);
-	uint32_t size_class = sizes & HISTOGRAM_FLAG ? sizes >> 24 & 0x7f : sizes - 1;
+	uint32_t size_class = sizes & FORMAT_SIZES_MANY ? sizes >> 24 & 0x7f : sizes - 1;
 
 	entry->size_min = entry->size_span = 0;
-	if (!sizes || size_class == HISTOGRAM_CLASSES - 1)
+	if (!sizes || size_class == FORMAT_CLASSES - 1)
 		return;
-	entry->size_min = size_class ? ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT - 1)) + 1
-				     : 0;
-	entry->size_span = ((size_t)1 << (size_class + HISTOGRAM_SIZE_SHIFT)) + 1 - entry->size_min;
+	entry->size_min = size_class ? ((size_t)1 << (size_class + FORMAT_SIZE_SHIFT - 1)) + 1 : 0;
+	entry->size_span = ((size_t)1 << (size_class + FORMAT_SIZE_SHIFT)) + 1 - entry->size_min;
 }
 
 static uintptr_t page_of(uintptr_t addr)
@@ -218,7 +217,7 @@ static void fill_groups(struct stack_cache_group *groups, const struct unwind_ch
 }
 
 void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
-		     struct counter *counter)
+		     struct format_counter *counter)
 {
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;

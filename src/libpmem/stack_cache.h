@@ -26,7 +26,7 @@ enum {
 	STACK_CACHE_GROUP = 4, /* checks that are made together */
 };
 
-struct counter;
+struct format_counter;
 
 /* Checks (unwind.h) that are made together: first their addresses, then the words that must be there. */
 struct stack_cache_group {
@@ -34,10 +34,10 @@ struct stack_cache_group {
 };
 
 struct stack_cache_entry {
-	uintptr_t slot;			  /* 0 = empty; + STACK_CACHE_UNCLEAN */
-	uintptr_t key;			  /* return address | enum hook << STACK_CACHE_HOOK_SHIFT */
+	uintptr_t slot; /* 0 = empty; + STACK_CACHE_UNCLEAN */
+	uintptr_t key;	/* return address | enum format_hook << STACK_CACHE_HOOK_SHIFT */
 	struct stack_cache_group *groups; /* from the inside out */
-	struct counter *counter;	  /* of this thread and stack_id */
+	struct format_counter *counter;	  /* of this thread and stack_id */
 	uint32_t size;			  /* of the groups, bytes; at least one */
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
@@ -80,7 +80,7 @@ void stack_cache_flush(struct stack_cache *cache);
 
 /* Remembers the call stack that unwind captured last. */
 void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
-		     struct counter *counter);
+		     struct format_counter *counter);
 
 /* Sets the range of sizes from the call stack's first size class. */
 void stack_cache_set_sizes(struct stack_cache_entry *entry);

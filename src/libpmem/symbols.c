@@ -17,6 +17,7 @@
 
 #include "libpmem/kept.h"
 #include "libpmem/log.h"
+#include "libpmem/place.h"
 #include "libpmem/settings.h"
 #include "libpmem/sys.h"
 
@@ -129,7 +130,7 @@ static void close_source(struct source *source)
 
 static int open_file(const char *path)
 {
-	int dir = *path == '/' ? kept_fd(&root) : log_start_dir();
+	int dir = *path == '/' ? kept_fd(&root) : kept_fd(&place_start.dir);
 	const char *relative = path;
 
 	while (dir >= 0 && *relative == '/')

@@ -100,3 +100,8 @@ uint64_t sys_realtime_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);
 }
+
+uint64_t sys_monotonic_coarse_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
+}

@@ -12,12 +12,16 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/prctl.h>
 
 #include "libpmem/assert.h"
 #include "libpmem/loss.h"
 #include "libpmem/modules.h"
 #include "libpmem/settings.h"
+#include "libpmem/store.h"
 #include "libpmem/sys.h"
+#include "libpmem/text.h"
 #include "libpmem/tree.h"
 
 enum {
@@ -62,17 +66,36 @@ static pid_t my_tid(void)
 	return tid > 0 ? tid : INT_MAX;
 }
 
+/* Tells the profile who has the struct now. */
+static void record_owner(struct thread *thread)
+{
+	struct format_thread *record = thread->record;
+
+	atomic_store_explicit(&record->tid,
+			      (uint32_t)atomic_load_explicit(&thread->tid, memory_order_relaxed),
+			      memory_order_relaxed);
+	atomic_store_explicit(&record->start_ns, store_time(), memory_order_relaxed);
+	atomic_fetch_add_explicit(&record->owners, 1, memory_order_relaxed);
+	atomic_store_explicit(&record->running, 1, memory_order_relaxed);
+	memset(record->name, 0, sizeof(record->name));
+}
+
 /* A new struct; a nested one enters its window at each event. */
 static struct thread *make(uint32_t level)
 {
 	struct thread *thread = refusals ? NULL : sys_map(STRUCT_SIZE);
 	uint32_t max_id = settings.max_nodes + settings.max_nodes / 10;
+	struct format_thread *record;
+	uint32_t index;
 
 	if (refusals)
 		refusals--;
 	if (!thread)
 		return NULL;
-	if (!counters_init(&thread->counters, max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
+	record = store_take(FORMAT_THREADS, sizeof(*record), &store_head()->thread_count, &index);
+	if (!record ||
+	    !counters_init(&thread->counters, index,
+			   max_id < TREE_STACK_MAX ? max_id : TREE_STACK_MAX) ||
 	    !unwind_init(&thread->unwind) || !stack_cache_init(&thread->stacks)) {
 		counters_drop(&thread->counters);
 		unwind_drop(&thread->unwind);
@@ -81,8 +104,11 @@ static struct thread *make(uint32_t level)
 		return NULL;
 	}
 	thread->level = level;
+	thread->record = record;
+	record->level = level;
 	thread->mark = thread->ready = THREAD_NEW;
 	atomic_store_explicit(&thread->tid, my_tid(), memory_order_relaxed);
+	record_owner(thread);
 	if (!level)
 		peak_enter(&thread->peak);
 	publish(thread);
@@ -102,6 +128,7 @@ static struct thread *inherit(void)
 		    atomic_compare_exchange_strong_explicit(&thread->tid, &free_tid, tid,
 							    memory_order_acquire,
 							    memory_order_relaxed)) {
+			record_owner(thread);
 			peak_enter(&thread->peak);
 			return thread;
 		}
@@ -118,6 +145,7 @@ static void hand_over(struct thread *thread)
 	thread->last_alloc = 0;
 	thread->exit_rounds = 0;
 	thread->borrowed = 0;
+	atomic_store_explicit(&thread->record->running, 0, memory_order_relaxed);
 	thread->ready = thread->mark;
 	/* Release: the owner-only fields; pairs with inherit(). */
 	atomic_store_explicit(&thread->tid, 0, memory_order_release);
@@ -131,6 +159,9 @@ static void at_thread_exit(void *arg)
 		return;
 	if (++thread->exit_rounds < DESTRUCTOR_ROUNDS && pthread_setspecific(key, thread) == 0)
 		return;
+	/* By now it has the name that it was given. */
+	if (!sys_sandboxed())
+		sys_call(SYS_prctl, PR_GET_NAME, (long)thread->record->name, 0, 0);
 	ending = true;
 	thread_current = &no_thread;
 	hand_over(thread);
@@ -199,7 +230,7 @@ struct thread *thread_enter_slow(void)
 		/* In a child that was forked by a handler inside an event: the event must end first, in the
 		 * state that it began in. */
 		if (thread->ready == THREAD_BUSY && thread != &no_thread) {
-			loss_add(LOSS_EVENTS, 1);
+			loss_add(FORMAT_LOSS_EVENTS, 1);
 			return NULL;
 		}
 		if (!process_begin())
@@ -214,8 +245,13 @@ struct thread *thread_enter_slow(void)
 		thread->ready = THREAD_BUSY;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!thread)
-		loss_add(LOSS_EVENTS, 1);
+		loss_add(FORMAT_LOSS_EVENTS, 1);
 	return thread;
+}
+
+bool thread_is_interrupted(void)
+{
+	return thread_current != &no_thread && thread_current->ready == THREAD_BUSY;
 }
 
 void thread_fork_child(void)
@@ -223,4 +259,34 @@ void thread_fork_child(void)
 	thread_current = &no_thread;
 	ending = false;
 	atomic_store_explicit(&all, NULL, memory_order_relaxed);
+}
+
+/* The names of running threads, from /proc/self/task/TID/comm (proc(5)). */
+void thread_record_names(void)
+{
+	static const char start[] = "/proc/self/task/", end[] = "/comm";
+	char path[64], name[sizeof(((struct format_thread *)0)->name) + 1];
+	struct thread *thread;
+	ssize_t size;
+	int fd;
+
+	for (thread = thread_first(); thread && !sys_sandboxed(); thread = thread->next) {
+		pid_t tid = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+		struct text text = {.bytes = path, .room = sizeof(path) - 1};
+
+		if (tid <= 0 || tid == INT_MAX)
+			continue;
+		text_string(&text, start);
+		text_uint(&text, (uint64_t)tid, 0);
+		text_string(&text, end);
+		path[text.size] = '\0';
+		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+		size = fd >= 0 ? sys_read(fd, name, sizeof(name) - 1) : 0;
+		if (fd >= 0)
+			sys_close(fd);
+		if (size > 1 && (size_t)size < sizeof(name)) {
+			name[size - 1] = '\0'; /* in place of the newline */
+			memcpy(thread->record->name, name, (size_t)size);
+		}
+	}
 }

@@ -30,10 +30,11 @@ struct thread {
 	struct counters counters;
 	struct peak_window peak;
 	struct unwind unwind;
-	struct thread *nested; /* owner only: for an event that interrupts this struct's */
-	struct thread *next;   /* all threads; immutable once published */
-	_Atomic pid_t tid;     /* 0 = free for the next thread */
-	uint32_t level;	       /* immutable: 0; n for the nth nested struct */
+	struct thread *nested;	      /* owner only: for an event that interrupts this struct's */
+	struct thread *next;	      /* all threads; immutable once published */
+	_Atomic pid_t tid;	      /* 0 = free for the next thread */
+	uint32_t level;		      /* immutable: 0; n for the nth nested struct */
+	struct format_thread *record; /* immutable: what the profile says of it */
 	uint32_t borrowed; /* owner only: nested, or taken for one event after the thread's end */
 	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
 };
@@ -97,6 +98,12 @@ static inline void thread_leave(struct thread *thread)
 	else
 		thread->ready = thread->mark;
 }
+
+/* Before the final snapshot: running threads' names, for the profile. */
+void thread_record_names(void);
+
+/* True in a signal handler that interrupted an event of its own thread. */
+bool thread_is_interrupted(void);
 
 /* In a forked child: no structs; the parent's stay mapped. */
 void thread_fork_child(void);

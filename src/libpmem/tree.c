@@ -19,18 +19,9 @@
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
 
-struct tree_node {
-	uint32_t pc32;	       /* immutable; of a call-stack record: its id */
-	_Atomic uint32_t link; /* index | LINK_* */
-};
-
-#define LINK_PARENT 0x80000000u /* last in its list: the index is the parent */
-#define LINK_STACK 0x40000000u	/* this entry is a call-stack record */
-#define LINK_INDEX 0x3fffffffu
-
 enum {
-	NODES_PER_BLOCK = STORE_BLOCK_SIZE / sizeof(struct tree_node),
-	STACKS_PER_BLOCK = STORE_BLOCK_SIZE / sizeof(struct tree_stack),
+	NODES_PER_BLOCK = FORMAT_BLOCK_SIZE / sizeof(struct format_node),
+	STACKS_PER_BLOCK = FORMAT_BLOCK_SIZE / sizeof(struct format_stack),
 	TREE_LIST_LIMIT = 12, /* entries of a list that are looked at before the hash */
 	HASH_START = 1024,
 };
@@ -48,19 +39,23 @@ struct hash {
 #define UP_FLAG 0xc0000000u
 
 static struct lock tree_lock = {.rank = LOCK_TREE};
-static _Atomic(struct tree_node *) node_blocks[STORE_BLOCKS_MAX];
-static _Atomic(struct tree_stack *) stack_blocks[STORE_BLOCKS_MAX];
-static _Atomic uint32_t node_count;
-static _Atomic uint32_t stack_limit;
+static _Atomic(struct format_node *) node_blocks[FORMAT_BLOCKS_MAX];
+static _Atomic(struct format_stack *) stack_blocks[FORMAT_BLOCKS_MAX];
 static _Atomic(struct hash *) hash_now;
 static uint64_t hash_used;	/* under lock */
 static uint32_t nodes_max;	/* immutable after tree_init() */
 static uint32_t truncated_node; /* immutable after tree_init() */
 
-static struct tree_node *node_at(uint32_t index)
+/* Of a block that is not there.  Happens in the child of a raw clone(2) inside an event: it still sees what its
+ * parent adds to the tree. */
+static struct format_node no_node = {.pc32 = UINT32_MAX, .link = FORMAT_LINK_PARENT};
+
+static struct format_node *node_at(uint32_t index)
 {
-	return atomic_load_explicit(&node_blocks[index / NODES_PER_BLOCK], memory_order_relaxed) +
-	       index % NODES_PER_BLOCK;
+	struct format_node *block = atomic_load_explicit(&node_blocks[index / NODES_PER_BLOCK],
+							 memory_order_relaxed);
+
+	return __builtin_expect(block != NULL, 1) ? block + index % NODES_PER_BLOCK : &no_node;
 }
 
 static uint32_t link_of(uint32_t index)
@@ -130,7 +125,7 @@ static bool hash_grow(void)
 	uint64_t i, entry;
 
 	if (!hash) {
-		loss_add(LOSS_MEMORY, 1);
+		loss_add(FORMAT_LOSS_MEMORY, 1);
 		return false;
 	}
 	hash->mask = size - 1;
@@ -159,11 +154,11 @@ uint32_t tree_find(uint32_t parent, uint32_t pc32)
 
 	for (steps = 0; steps < TREE_LIST_LIMIT; steps++) {
 		link = link_of(node);
-		if (node_at(node)->pc32 == pc32 && !(link & LINK_STACK))
+		if (node_at(node)->pc32 == pc32 && !(link & FORMAT_LINK_STACK))
 			return node;
-		if (link & LINK_PARENT)
+		if (link & FORMAT_LINK_PARENT)
 			return 0;
-		node = link & LINK_INDEX;
+		node = link & FORMAT_LINK_INDEX;
 	}
 	return hash_find(parent, pc32);
 }
@@ -175,11 +170,11 @@ static uint32_t list_tail(uint32_t parent, unsigned *length)
 
 	for (*length = 1; *length < TREE_LIST_LIMIT; ++*length) {
 		link = link_of(node);
-		if (link & LINK_PARENT)
+		if (link & FORMAT_LINK_PARENT)
 			return node;
-		node = link & LINK_INDEX;
+		node = link & FORMAT_LINK_INDEX;
 	}
-	if (link_of(node) & LINK_PARENT)
+	if (link_of(node) & FORMAT_LINK_PARENT)
 		return node;
 	return hash_find(parent | TAIL_FLAG, 0);
 }
@@ -189,7 +184,7 @@ static void list_append(uint32_t parent, uint32_t first)
 {
 	unsigned length;
 	uint32_t tail = list_tail(parent, &length);
-	uint32_t flag = link_of(first) & LINK_STACK ? STACK_FLAG : 0;
+	uint32_t flag = link_of(first) & FORMAT_LINK_STACK ? STACK_FLAG : 0;
 	struct hash *hash;
 
 	if (length >= TREE_LIST_LIMIT) {
@@ -198,21 +193,21 @@ static void list_append(uint32_t parent, uint32_t first)
 		hash_add(hash, (uint64_t)(parent | TAIL_FLAG) << 32 | first);
 		hash_add(hash, (uint64_t)(first | UP_FLAG) << 32 | (parent + 1));
 	}
-	flag = link_of(tail) & LINK_STACK;
+	flag = link_of(tail) & FORMAT_LINK_STACK;
 	/* Release: everything written to the new entries; pairs with link_of(). */
 	atomic_store_explicit(&node_at(tail)->link, flag | first, memory_order_release);
 }
 
 static bool nodes_reserve(uint32_t count)
 {
-	uint32_t used = atomic_load_explicit(&node_count, memory_order_relaxed);
+	uint32_t used = atomic_load_explicit(&store_head()->node_count, memory_order_relaxed);
 	uint32_t block, last = (used + count) / NODES_PER_BLOCK;
 
 	for (block = used / NODES_PER_BLOCK; block <= last; block++) {
 		if (atomic_load_explicit(&node_blocks[block], memory_order_relaxed))
 			continue;
 		/* Relaxed: an index in the block is published by link_of()'s partner. */
-		atomic_store_explicit(&node_blocks[block], store_block(STORE_NODES, block),
+		atomic_store_explicit(&node_blocks[block], store_block(FORMAT_NODES, block),
 				      memory_order_relaxed);
 		if (!atomic_load_explicit(&node_blocks[block], memory_order_relaxed))
 			return false;
@@ -222,39 +217,47 @@ static bool nodes_reserve(uint32_t count)
 
 static void node_write(uint32_t index, uint32_t pc32, uint32_t link)
 {
-	struct tree_node *node = node_at(index);
+	struct format_node *node = node_at(index);
 
 	node->pc32 = pc32;
 	atomic_store_explicit(&node->link, link, memory_order_relaxed);
 }
 
-/* A fresh call-stack id for node, or 0.  Under lock. */
+/* A fresh call-stack id for node, or 0; stack_publish() goes with it.  Under lock. */
 static uint32_t stack_make(uint32_t node, uint32_t hook)
 {
-	uint32_t id = atomic_load_explicit(&stack_limit, memory_order_relaxed);
+	uint32_t id = atomic_load_explicit(&store_head()->stack_limit, memory_order_relaxed);
 	uint32_t block = id / STACKS_PER_BLOCK;
-	struct tree_stack *stack;
+	struct format_stack *stack;
 
-	if (id > TREE_STACK_MAX || block >= STORE_BLOCKS_MAX)
+	if (id > TREE_STACK_MAX || block >= FORMAT_BLOCKS_MAX)
 		return 0;
 	if (!atomic_load_explicit(&stack_blocks[block], memory_order_relaxed))
-		atomic_store_explicit(&stack_blocks[block], store_block(STORE_STACKS, block),
+		atomic_store_explicit(&stack_blocks[block], store_block(FORMAT_STACKS, block),
 				      memory_order_relaxed);
 	stack = atomic_load_explicit(&stack_blocks[block], memory_order_relaxed);
 	if (!stack)
 		return 0;
 	stack += id % STACKS_PER_BLOCK;
 	stack->node = node;
-	atomic_store_explicit(&stack->flags, hook << TREE_STACK_HOOK_SHIFT, memory_order_relaxed);
-	/* Release: the record; pairs with tree_stack_limit(). */
-	atomic_store_explicit(&stack_limit, id + 1, memory_order_release);
+	atomic_store_explicit(&stack->flags, hook << FORMAT_HOOK_SHIFT, memory_order_relaxed);
 	return id;
+}
+
+/* The call stack and all nodes below count can be read from now on. */
+static void publish(uint32_t id, uint32_t count)
+{
+	struct format_header *head = store_head();
+
+	/* Release: the nodes, before the call stack that leads to them; pairs with tree_stack_limit(). */
+	atomic_store_explicit(&head->node_count, count, memory_order_release);
+	atomic_store_explicit(&head->stack_limit, id + 1, memory_order_release);
 }
 
 /* Writes the frames pc32[0..count) as a chain, with a stack record, below parent.  Under lock. */
 static uint32_t chain_write(const struct tree_path *path)
 {
-	uint32_t first = atomic_load_explicit(&node_count, memory_order_relaxed);
+	uint32_t first = tree_node_count();
 	uint32_t i, id;
 
 	if (!nodes_reserve(path->count + 1))
@@ -264,15 +267,16 @@ static uint32_t chain_write(const struct tree_path *path)
 		return 0;
 	for (i = 0; i < path->count; i++)
 		node_write(first + i, path->pc32[i],
-			   LINK_PARENT | (i ? first + i - 1 : path->parent));
-	node_write(first + i, id, LINK_PARENT | LINK_STACK | (first + i - 1));
-	atomic_store_explicit(&node_count, first + path->count + 1, memory_order_relaxed);
+			   FORMAT_LINK_PARENT | (i ? first + i - 1 : path->parent));
+	node_write(first + i, id, FORMAT_LINK_PARENT | FORMAT_LINK_STACK | (first + i - 1));
+	publish(id, first + path->count + 1);
 	return first;
 }
 
 static bool has_room(uint32_t count, uint32_t limit)
 {
-	return atomic_load_explicit(&node_count, memory_order_relaxed) + count + 1 <= limit;
+	return atomic_load_explicit(&store_head()->node_count, memory_order_relaxed) + count + 1 <=
+	       limit;
 }
 
 /* tree_insert() under lock, up to limit nodes. */
@@ -319,11 +323,11 @@ static uint32_t stack_find(uint32_t node, uint32_t hook)
 
 	for (steps = 0; steps < TREE_LIST_LIMIT; steps++) {
 		link = link_of(entry);
-		if ((link & LINK_STACK) && tree_stack_hook(node_at(entry)->pc32) == hook)
+		if ((link & FORMAT_LINK_STACK) && tree_stack_hook(node_at(entry)->pc32) == hook)
 			return node_at(entry)->pc32;
-		if (link & LINK_PARENT)
+		if (link & FORMAT_LINK_PARENT)
 			return 0;
-		entry = link & LINK_INDEX;
+		entry = link & FORMAT_LINK_INDEX;
 	}
 	entry = hash_find(node | STACK_FLAG, hook);
 	return entry ? node_at(entry)->pc32 : 0;
@@ -332,15 +336,15 @@ static uint32_t stack_find(uint32_t node, uint32_t hook)
 static uint32_t stack_id_locked(uint32_t node, uint32_t hook, uint32_t limit)
 {
 	uint32_t id = stack_find(node, hook);
-	uint32_t entry = atomic_load_explicit(&node_count, memory_order_relaxed);
+	uint32_t entry = atomic_load_explicit(&store_head()->node_count, memory_order_relaxed);
 
 	if (id || !has_room(0, limit) || !nodes_reserve(1) || !hash_reserve())
 		return id;
 	id = stack_make(node, hook);
 	if (!id)
 		return 0;
-	node_write(entry, id, LINK_PARENT | LINK_STACK | node);
-	atomic_store_explicit(&node_count, entry + 1, memory_order_relaxed);
+	node_write(entry, id, FORMAT_LINK_PARENT | FORMAT_LINK_STACK | node);
+	publish(id, entry + 1);
 	list_append(node, entry);
 	return id;
 }
@@ -362,7 +366,7 @@ uint32_t tree_truncated_id(const struct tree_path *path)
 	uint32_t nodes[TREE_TRUNCATED_DEPTH], id = 0;
 	uint32_t limit = nodes_max + nodes_max / 10;
 
-	loss_add(LOSS_SHORT_STACKS, 1);
+	loss_add(FORMAT_LOSS_SHORT_STACKS, 1);
 	if (!lock_take(&tree_lock))
 		return TREE_STACK_SIGNAL;
 	below.parent = truncated_node;
@@ -382,13 +386,13 @@ uint32_t tree_parent(uint32_t node)
 	uint32_t link = link_of(node);
 	unsigned steps;
 
-	for (steps = 0; !(link & LINK_PARENT); steps++) {
-		node = link & LINK_INDEX;
+	for (steps = 0; !(link & FORMAT_LINK_PARENT); steps++) {
+		node = link & FORMAT_LINK_INDEX;
 		if (steps == TREE_LIST_LIMIT)
 			return hash_find(node | UP_FLAG, 0) - 1;
 		link = link_of(node);
 	}
-	return link & LINK_INDEX;
+	return link & FORMAT_LINK_INDEX;
 }
 
 uint32_t tree_pc32(uint32_t node)
@@ -398,15 +402,15 @@ uint32_t tree_pc32(uint32_t node)
 
 uint32_t tree_stack_limit(void)
 {
-	return atomic_load_explicit(&stack_limit, memory_order_acquire);
+	return atomic_load_explicit(&store_head()->stack_limit, memory_order_acquire);
 }
 
 uint32_t tree_node_count(void)
 {
-	return atomic_load_explicit(&node_count, memory_order_relaxed);
+	return atomic_load_explicit(&store_head()->node_count, memory_order_relaxed);
 }
 
-struct tree_stack *tree_stack(uint32_t id)
+struct format_stack *tree_stack(uint32_t id)
 {
 	return atomic_load_explicit(&stack_blocks[id / STACKS_PER_BLOCK], memory_order_relaxed) +
 	       id % STACKS_PER_BLOCK;
@@ -416,22 +420,22 @@ uint32_t tree_stack_hook(uint32_t id)
 {
 	uint32_t flags = atomic_load_explicit(&tree_stack(id)->flags, memory_order_relaxed);
 
-	return flags >> TREE_STACK_HOOK_SHIFT & 0xff;
+	return flags >> FORMAT_HOOK_SHIFT & 0xff;
 }
 
 bool tree_init(uint32_t max_nodes)
 {
-	const uint32_t names[] = {MODULES_SPECIAL_SIGNAL, MODULES_SPECIAL_BEYOND_BUDGET,
-				  MODULES_SPECIAL_TRUNCATED};
-	struct tree_path path = {.parent = TREE_ROOT, .count = 1, .hook = TREE_STACK_NO_HOOK};
+	const uint32_t names[] = {FORMAT_SPECIAL_SIGNAL, FORMAT_SPECIAL_BEYOND_BUDGET,
+				  FORMAT_SPECIAL_TRUNCATED};
+	struct tree_path path = {.parent = TREE_ROOT, .count = 1, .hook = FORMAT_NO_HOOK};
 	uint32_t i, node;
 
 	nodes_max = max_nodes;
-	atomic_store_explicit(&node_count, 1, memory_order_relaxed);
-	atomic_store_explicit(&stack_limit, TREE_STACK_SIGNAL, memory_order_relaxed);
+	atomic_store_explicit(&store_head()->node_count, 1, memory_order_relaxed);
+	atomic_store_explicit(&store_head()->stack_limit, TREE_STACK_SIGNAL, memory_order_relaxed);
 	if (!nodes_reserve(16))
 		return false;
-	node_write(TREE_ROOT, 0, LINK_PARENT | TREE_ROOT);
+	node_write(TREE_ROOT, 0, FORMAT_LINK_PARENT | TREE_ROOT);
 	for (i = 0; i < 3; i++) {
 		path.pc32 = &names[i];
 		node = chain_write(&path);
@@ -449,11 +453,11 @@ static void forget_blocks(void)
 	uint32_t i;
 
 	for (i = 0;
-	     i < STORE_BLOCKS_MAX && atomic_load_explicit(&node_blocks[i], memory_order_relaxed);
+	     i < FORMAT_BLOCKS_MAX && atomic_load_explicit(&node_blocks[i], memory_order_relaxed);
 	     i++)
 		atomic_store_explicit(&node_blocks[i], NULL, memory_order_relaxed);
 	for (i = 0;
-	     i < STORE_BLOCKS_MAX && atomic_load_explicit(&stack_blocks[i], memory_order_relaxed);
+	     i < FORMAT_BLOCKS_MAX && atomic_load_explicit(&stack_blocks[i], memory_order_relaxed);
 	     i++)
 		atomic_store_explicit(&stack_blocks[i], NULL, memory_order_relaxed);
 }

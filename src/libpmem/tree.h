@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/format.h"
+
 enum {
 	TREE_ROOT = 0,
 	/* Call-stack ids that always exist; 0 is never an id. */
@@ -21,21 +23,6 @@ enum {
 	TREE_STACK_FIRST = 3,
 	TREE_STACK_MAX = (1 << 26) - 1, /* largest id: live-table cells have 26 bits for it */
 	TREE_TRUNCATED_DEPTH = 8,	/* frames kept beyond the node budget */
-};
-
-/* One call stack; array in the store, by id. */
-struct tree_stack {
-	uint32_t node;		/* leaf node */
-	_Atomic uint32_t sizes; /* histogram.c: see there */
-	_Atomic uint32_t
-		lifetimes; /* histogram.c: index of the histogram of sampled lifetimes, 0 = none */
-	_Atomic uint32_t flags; /* enum tree_stack_flag | enum hook << TREE_STACK_HOOK_SHIFT */
-};
-
-enum { TREE_STACK_HOOK_SHIFT = 8, TREE_STACK_NO_HOOK = 0xff };
-
-enum tree_stack_flag {
-	TREE_STACK_INEXACT = 1, /* a stale block was charged to it: bytes and counts are estimates */
 };
 
 /* Begins a tree of at most max_nodes nodes, and a tenth more for truncated call stacks.  False: no memory. */
@@ -49,7 +36,7 @@ struct tree_path {
 	uint32_t parent;
 	uint32_t count;	      /* >= 1 */
 	const uint32_t *pc32; /* [count], outermost first */
-	uint32_t hook;	      /* enum hook: the entry point called by the innermost frame */
+	uint32_t hook;	      /* enum format_hook: the entry point called by the innermost frame */
 };
 
 /* Interns path, with a call-stack record for its innermost frame, and stores the node of each frame in
@@ -76,11 +63,11 @@ uint32_t tree_pc32(uint32_t node);
 uint32_t tree_stack_limit(void);
 uint32_t tree_node_count(void);
 
-/* The entry point that call stack id called: enum hook, or TREE_STACK_NO_HOOK for a fixed id. */
+/* The entry point that call stack id called: enum format_hook, or FORMAT_NO_HOOK for a fixed id. */
 uint32_t tree_stack_hook(uint32_t id);
 
 /* The record of an id below tree_stack_limit(). */
-struct tree_stack *tree_stack(uint32_t id);
+struct format_stack *tree_stack(uint32_t id);
 
 /* In a forked child: an empty tree.  False: no memory. */
 bool tree_fork_child(void);

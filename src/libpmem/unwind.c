@@ -80,7 +80,7 @@ static bool alloc_arrays(struct unwind *u, uint32_t capacity)
 	char *p = sys_map(arrays_size(capacity));
 
 	if (!p) {
-		loss_add(LOSS_MEMORY, 1);
+		loss_add(FORMAT_LOSS_MEMORY, 1);
 		return false;
 	}
 	u->frames = (void *)p;
@@ -490,7 +490,7 @@ uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
 	walk(u, fp);
 	u->flags = u->frames[u->count - 1].flags;
 	if (u->flags & UNWIND_TRUNCATED)
-		loss_add(LOSS_TRUNCATED, 1);
+		loss_add(FORMAT_LOSS_TRUNCATED, 1);
 	node = u->frames[u->count - 1].node;
 	id = node ? tree_stack_id(node, hook) : 0;
 	if (!id)

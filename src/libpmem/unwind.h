@@ -50,7 +50,7 @@ struct unwind {
 	uint32_t count; /* frames; 0: nothing to join */
 	uint32_t fresh_count;
 	uint32_t flags;		/* enum unwind_flag of the call stack captured last */
-	uint32_t hook;		/* its enum hook */
+	uint32_t hook;		/* its enum format_hook */
 	uint32_t mappings;	/* unwind_mappings when the pages and frames were proved */
 	uintptr_t proved_start; /* pages proved readable around the last walk */
 	uintptr_t proved_end;
@@ -70,7 +70,7 @@ extern _Atomic uint32_t unwind_mappings __attribute__((visibility("hidden")));
 bool unwind_init(struct unwind *unwind);
 
 /* Captures the call stack whose innermost return address lies at fp[1], fp being the frame address
- * of a hook.  Returns its id for the entry point hook (enum hook), never 0. */
+ * of a hook.  Returns its id for the entry point hook (enum format_hook), never 0. */
 uint32_t unwind_capture(struct unwind *unwind, const uintptr_t *fp, uint32_t hook);
 
 /* A plain full walk by the same rules, with no use of the last call stack: writes at most max return

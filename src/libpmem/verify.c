@@ -140,7 +140,7 @@ void verify_capture(struct thread *thread, const uintptr_t *fp, uint32_t stack_i
 
 	if (!buffer)
 		buffer = sys_map(3 * (size_t)DEPTH_MAX * sizeof(*buffer));
-	if (!buffer || hook == TREE_STACK_NO_HOOK)
+	if (!buffer || hook == FORMAT_NO_HOOK)
 		return;
 	ours = tree_frames(stack_id, buffer);
 	compare_walk(thread, fp, &ours);

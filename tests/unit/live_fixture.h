@@ -17,6 +17,7 @@
 #include "libpmem/live_table.h"
 #include "libpmem/loss.h"
 #include "libpmem/side_table.h"
+#include "tests/unit/store_reset.h"
 
 enum { AREA_SIZE = 1 << 28 };
 
@@ -27,7 +28,7 @@ static inline int begin(enum live_layout chosen)
 {
 	layout = chosen;
 	side_table_fork_child();
-	loss_fork_child();
+	store_reset();
 	return live_table_init(chosen) ? 0 : -1;
 }
 

@@ -28,7 +28,9 @@
 
 #include "libpmem/log.h"
 #include "libpmem/loss.h"
+#include "libpmem/place.h"
 #include "libpmem/settings.h"
+#include "libpmem/store.h"
 
 struct settings settings = {.log = true, .log_max = 1 << 20};
 static const char *complaint;
@@ -39,10 +41,21 @@ const char *settings_complaint(void)
 	return complaint;
 }
 
-void loss_add(enum loss kind, uint64_t count)
+void loss_add(enum format_loss kind, uint64_t count)
 {
-	if (kind == LOSS_LOG_BYTES)
+	if (kind == FORMAT_LOSS_LOG_BYTES)
 		lost_bytes += count;
+}
+
+const char *store_path(void)
+{
+	return "";
+}
+
+static inline void begin_log(void)
+{
+	place_init();
+	log_init();
 }
 
 /* Fails the test, from its child process. */

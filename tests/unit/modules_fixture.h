@@ -19,8 +19,9 @@
 #include "libpmem/modules.h"
 #include "libpmem/process.h"
 #include "libpmem/store.h"
+#include "tests/unit/store_reset.h"
 
-enum { PLUGINS = 4, REGION = 1 << MODULES_REGION_BITS, PLUGIN_SIZE = 3 << 20 };
+enum { PLUGINS = 4, REGION = 1 << FORMAT_REGION_BITS, PLUGIN_SIZE = 3 << 20 };
 
 static char *plugins[PLUGINS];
 static uint32_t marks; /* how often the caches of all threads were declared stale */
@@ -35,13 +36,14 @@ static inline int begin(void **state)
 	(void)state;
 	store_fork_child();
 	modules_fork_child();
-	loss_fork_child();
+	store_reset();
 	return 0;
 }
 
 static inline int begin_all(void **state)
 {
 	(void)state;
+	modules_find_program();
 	return !modules_init();
 }
 

@@ -34,6 +34,8 @@
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"
 #include "libpmem/tree.h"
+#include "libpmem/timeline.h"
+#include "tests/unit/store_reset.h"
 
 /* --- fakes ----------------------------------------------------------------------------------- */
 
@@ -55,21 +57,21 @@ static unsigned number_of(const struct counters *counters)
 
 void fakes_event(unsigned thread, uint32_t id, uint64_t allocated, uint64_t freed_size)
 {
-	fakes.has_chunk[thread][id / COUNTERS_CHUNK] = true;
+	fakes.has_chunk[thread][id / FORMAT_CHUNK] = true;
 	fakes.alloc[thread][id] += allocated;
 	fakes.freed[thread][id] += freed_size;
 }
 
 bool counters_has_chunk(const struct counters *counters, uint32_t id)
 {
-	return fakes.has_chunk[number_of(counters)][id / COUNTERS_CHUNK];
+	return fakes.has_chunk[number_of(counters)][id / FORMAT_CHUNK];
 }
 
 void counters_read_frees(const struct counters *counters, uint32_t id, struct counter_totals *totals)
 {
 	unsigned t = number_of(counters);
 
-	assert_true(fakes.has_chunk[t][id / COUNTERS_CHUNK]);
+	assert_true(fakes.has_chunk[t][id / FORMAT_CHUNK]);
 	totals->free_bytes += fakes.freed[t][id];
 	totals->free_count += fakes.freed[t][id] != 0;
 	/* A block of another thread's comes and goes. */
@@ -82,7 +84,7 @@ void counters_read_allocs(const struct counters *counters, uint32_t id,
 {
 	unsigned t = number_of(counters);
 
-	assert_true(fakes.has_chunk[t][id / COUNTERS_CHUNK]);
+	assert_true(fakes.has_chunk[t][id / FORMAT_CHUNK]);
 	totals->alloc_bytes += fakes.alloc[t][id];
 	totals->alloc_count += fakes.alloc[t][id] != 0 || (id && id == fakes.zero_id);
 	if (fakes.busy_program && id % 3 == 1)
@@ -91,9 +93,9 @@ void counters_read_allocs(const struct counters *counters, uint32_t id,
 
 /* Node of an id: its number; its callers: id / 8 and so on, then the root.  DEEP_ID: deep_frames of
  * them, nodes IDS + 1, IDS + 2 ... from the leaf. */
-struct tree_stack *tree_stack(uint32_t id)
+struct format_stack *tree_stack(uint32_t id)
 {
-	static __thread struct tree_stack stack;
+	static __thread struct format_stack stack;
 
 	stack.node = id == DEEP_ID && fakes.deep_frames ? IDS + 1 : id;
 	return &stack;
@@ -118,9 +120,9 @@ uint32_t tree_stack_limit(void)
 
 uint32_t tree_stack_hook(uint32_t id)
 {
-	return id < TREE_STACK_FIRST ? (uint32_t)TREE_STACK_NO_HOOK
-	       : id % 2		     ? HOOK_CALLOC
-				     : HOOK_MALLOC;
+	return id < TREE_STACK_FIRST ? (uint32_t)FORMAT_NO_HOOK
+	       : id % 2		     ? FORMAT_HOOK_CALLOC
+				     : FORMAT_HOOK_MALLOC;
 }
 
 static const struct module program = {.path = "./prog\nram", .build_id = {2, {1, 2}}};
@@ -172,12 +174,12 @@ uint64_t record_unknown_freed(void)
 	return 0;
 }
 
-const char *hook_name(enum hook hook)
+const char *hook_name(enum format_hook hook)
 {
-	return hook == HOOK_MALLOC ? "malloc" : "calloc";
+	return hook == FORMAT_HOOK_MALLOC ? "malloc" : "calloc";
 }
 
-uintptr_t hook_address(enum hook hook)
+uintptr_t hook_address(enum format_hook hook)
 {
 	return 0x7000 + (uintptr_t)hook * 0x10;
 }
@@ -352,7 +354,7 @@ int fakes_begin(void **state)
 	fakes.clock_ns = 1000000000;
 	fakes.log_text = fakes.log_text ? fakes.log_text : malloc(LOG_SIZE);
 	fakes.log_size = fakes.note_size = fakes.write_count = 0;
-	loss_fork_child();
+	store_reset();
 	snapshot_init();
 	snapshot_fork_child();
 	memset(ids_by_hash, 0, sizeof(ids_by_hash));
@@ -397,7 +399,7 @@ static void read_entry(const char **at, struct reading *reading, uint64_t *last_
 	reading->entry_sums.free_new += f;
 	reading->entry_sums.free += all_f;
 	node = tree_stack(id)->node;
-	frame = tree_stack_hook(id) != TREE_STACK_NO_HOOK;
+	frame = tree_stack_hook(id) != FORMAT_NO_HOOK;
 	for (; node; node = tree_parent(node))
 		frame++;
 	for (*at = next_line(*at); **at == ' '; *at = next_line(*at))
@@ -484,4 +486,8 @@ void fakes_expect_totals(const struct reading *reading, uint64_t *all_alloc, uin
 			 sum_free - *all_free);
 	*all_alloc = sum_alloc;
 	*all_free = sum_free;
+}
+
+void timeline_check(void)
+{
 }

@@ -22,7 +22,7 @@ struct fakes {
 	unsigned thread_count;
 	_Atomic uint64_t alloc[THREADS][IDS];
 	_Atomic uint64_t freed[THREADS][IDS];
-	_Atomic bool has_chunk[THREADS][IDS / COUNTERS_CHUNK + 1];
+	_Atomic bool has_chunk[THREADS][IDS / FORMAT_CHUNK + 1];
 	uint32_t id_limit;
 	uint32_t deep_frames; /* of DEEP_ID; 0 = as the others */
 	uint32_t zero_id;     /* blocks of 0 bytes were allocated there; 0 = nowhere */

@@ -19,6 +19,7 @@
 #include "libpmem/peak.h"
 #include "libpmem/store.h"
 #include "tests/unit/memory_limit.h"
+#include "tests/unit/store_reset.h"
 
 enum { STACKS = 150, OWNERS = 3, MAX_ID = 100000 };
 
@@ -38,8 +39,7 @@ static int start_empty(void **state)
 {
 	(void)state;
 	store_fork_child();
-	counters_fork_child();
-	loss_fork_child();
+	store_reset();
 	peak_fork_child();
 	random_state = 88172645463325252u;
 	return 0;
@@ -49,7 +49,7 @@ static struct counters make(void)
 {
 	struct counters counters;
 
-	assert_true(counters_init(&counters, MAX_ID));
+	assert_true(counters_init(&counters, 0, MAX_ID));
 	return counters;
 }
 
@@ -199,7 +199,7 @@ static void random_events_agree_with_the_model(void **state)
 static void a_counter_becomes_wide_only_when_it_must(void **state)
 {
 	struct counters counters = make();
-	struct counter *counter = counters_get(&counters, 7);
+	struct format_counter *counter = counters_get(&counters, 7);
 	struct counter_totals totals;
 
 	(void)state;
@@ -208,7 +208,7 @@ static void a_counter_becomes_wide_only_when_it_must(void **state)
 	counter_alloc(counter, 1, 1);
 	assert_true(atomic_load_explicit(&counter->epoch, memory_order_relaxed) == 1);
 	counter_alloc(counter, 1, 1);
-	assert_true(atomic_load_explicit(&counter->epoch, memory_order_relaxed) == COUNTER_WIDE);
+	assert_true(atomic_load_explicit(&counter->epoch, memory_order_relaxed) == FORMAT_EPOCH_WIDE);
 	totals = read_sums(&counters, 1, 7);
 	assert_int_equal(totals.alloc_bytes, (uint64_t)UINT32_MAX + 1);
 	assert_int_equal(totals.free_bytes, UINT32_MAX - 1);
@@ -218,7 +218,7 @@ static void a_counter_becomes_wide_only_when_it_must(void **state)
 static void a_count_beyond_32_bits_is_wide_too(void **state)
 {
 	struct counters counters = make();
-	struct counter *counter = counters_get(&counters, 7);
+	struct format_counter *counter = counters_get(&counters, 7);
 	struct counter_totals totals;
 
 	(void)state;
@@ -291,8 +291,8 @@ static void chunks_exist_where_counters_were_used(void **state)
 
 	(void)state;
 	assert_true(counters_has_chunk(&counters, 0));
-	assert_true(counters_has_chunk(&counters, COUNTERS_CHUNK - 1));
-	assert_false(counters_has_chunk(&counters, COUNTERS_CHUNK));
+	assert_true(counters_has_chunk(&counters, FORMAT_CHUNK - 1));
+	assert_false(counters_has_chunk(&counters, FORMAT_CHUNK));
 	assert_false(counters_has_chunk(&counters, UINT32_MAX));
 	assert_non_null(counters_get(&counters, MAX_ID));
 	assert_true(counters_has_chunk(&counters, MAX_ID));
@@ -303,7 +303,7 @@ static void chunks_exist_where_counters_were_used(void **state)
 static void without_memory_a_counter_stops_at_its_largest_value(void **state)
 {
 	struct counters counters = make();
-	struct counter *counter = counters_get(&counters, 5);
+	struct format_counter *counter = counters_get(&counters, 5);
 	struct counter_totals totals;
 	struct rlimit before;
 
@@ -318,36 +318,36 @@ static void without_memory_a_counter_stops_at_its_largest_value(void **state)
 	assert_int_equal(totals.free_bytes, UINT32_MAX);
 	assert_int_equal(totals.alloc_count, 1);
 	assert_int_equal(totals.free_count, 2);
-	assert_int_equal(loss_count(LOSS_EVENTS), 2);
-	assert_int_equal(loss_count(LOSS_MEMORY), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 2);
 	counter_alloc(counter, 10, 2); /* memory again */
 	totals = read_sums(&counters, 1, 5);
 	assert_int_equal(totals.alloc_bytes, (uint64_t)UINT32_MAX + 10);
-	assert_int_equal(loss_count(LOSS_EVENTS), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 2);
 }
 
 static void without_memory_there_is_no_new_chunk(void **state)
 {
 	struct counters counters = make();
-	uint32_t id = COUNTERS_CHUNKS_PER_BLOCK * COUNTERS_CHUNK;
+	uint32_t id = COUNTERS_CHUNKS_PER_BLOCK * FORMAT_CHUNK;
 	struct counters none;
 	struct rlimit before;
-	struct counter *refused;
+	struct format_counter *refused;
 	bool made;
 
 	(void)state;
 	for (uint32_t chunk = 0; chunk < COUNTERS_CHUNKS_PER_BLOCK; chunk++)
-		assert_non_null(counters_get(&counters, chunk * COUNTERS_CHUNK));
+		assert_non_null(counters_get(&counters, chunk * FORMAT_CHUNK));
 	before = memory_exhaust();
 	refused = counters_get(&counters, id);
-	made = counters_init(&none, MAX_ID);
+	made = counters_init(&none, 0, MAX_ID);
 	memory_restore(before);
 	assert_null(refused);
 	assert_false(made);
-	assert_int_equal(loss_count(LOSS_MEMORY), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 2);
 	refused = counters_get(&counters, id); /* memory again: no number was lost */
 	assert_non_null(refused);
-	assert_ptr_equal(refused, store_find(STORE_COUNTERS, 1));
+	assert_ptr_equal(refused, store_find(FORMAT_COUNTERS, 1));
 }
 
 /* A producer allocates, a consumer frees, both with counters of their own that become wide on the way. */

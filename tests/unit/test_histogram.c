@@ -16,17 +16,17 @@
 #include "libpmem/loss.h"
 #include "libpmem/store.h"
 #include "tests/unit/memory_limit.h"
+#include "tests/unit/store_reset.h"
 
 enum { STACKS = 500, THREADS = 8, HAMMERED = 500000 };
 
-static struct tree_stack stacks[STACKS];
+static struct format_stack stacks[STACKS];
 
 static int start_empty(void **state)
 {
 	(void)state;
 	store_fork_child();
-	loss_fork_child();
-	histogram_fork_child();
+	store_reset();
 	memset(stacks, 0, sizeof(stacks));
 	return 0;
 }
@@ -44,7 +44,7 @@ static uint32_t class_by_loop(uint64_t value, uint32_t shift)
 	uint32_t class = 0;
 	uint64_t limit = (uint64_t)1 << shift;
 
-	while (value > limit && class < HISTOGRAM_CLASSES - 1) {
+	while (value > limit && class < FORMAT_CLASSES - 1) {
 		limit *= 2;
 		class += 1;
 	}
@@ -59,8 +59,8 @@ static void classes_double(void **state)
 	assert_int_equal(histogram_class(9, 3), 1);
 	assert_int_equal(histogram_class(16, 3), 1);
 	assert_int_equal(histogram_class(17, 3), 2);
-	assert_int_equal(histogram_class(UINT64_MAX, 3), HISTOGRAM_CLASSES - 1);
-	assert_int_equal(histogram_class(UINT64_MAX, 10), HISTOGRAM_CLASSES - 1);
+	assert_int_equal(histogram_class(UINT64_MAX, 3), FORMAT_CLASSES - 1);
+	assert_int_equal(histogram_class(UINT64_MAX, 10), FORMAT_CLASSES - 1);
 	for (uint32_t bit = 0; bit < 63; bit++)
 		for (int64_t near = -1; near <= 1; near++) {
 			uint64_t value = ((uint64_t)1 << bit) + (uint64_t)near;
@@ -72,8 +72,8 @@ static void classes_double(void **state)
 
 static void one_class_takes_no_memory(void **state)
 {
-	uint64_t counts[HISTOGRAM_CLASSES];
-	uint64_t expected[HISTOGRAM_CLASSES] = {0};
+	uint64_t counts[FORMAT_CLASSES];
+	uint64_t expected[FORMAT_CLASSES] = {0};
 
 	(void)state;
 	histogram_read_sizes(&stacks[0], 0, counts);
@@ -88,10 +88,10 @@ static void one_class_takes_no_memory(void **state)
 
 static void sizes_agree_with_a_model(void **state)
 {
-	static uint64_t model[STACKS][HISTOGRAM_CLASSES];
+	static uint64_t model[STACKS][FORMAT_CLASSES];
 	static uint64_t total[STACKS];
 	uint64_t random = 4711;
-	uint64_t counts[HISTOGRAM_CLASSES];
+	uint64_t counts[FORMAT_CLASSES];
 
 	(void)state;
 	for (int i = 0; i < 300000; i++) {
@@ -99,7 +99,7 @@ static void sizes_agree_with_a_model(void **state)
 		uint64_t size = random_next(&random) >> random_next(&random) % 64;
 
 		histogram_size(&stacks[stack], size);
-		model[stack][class_by_loop(size, HISTOGRAM_SIZE_SHIFT)]++;
+		model[stack][class_by_loop(size, FORMAT_SIZE_SHIFT)]++;
 		total[stack]++;
 	}
 	for (size_t stack = 0; stack < STACKS; stack++) {
@@ -110,9 +110,9 @@ static void sizes_agree_with_a_model(void **state)
 
 static void lifetimes_agree_with_a_model(void **state)
 {
-	static uint64_t model[STACKS][HISTOGRAM_CLASSES];
+	static uint64_t model[STACKS][FORMAT_CLASSES];
 	uint64_t random = 815;
-	uint64_t counts[HISTOGRAM_CLASSES];
+	uint64_t counts[FORMAT_CLASSES];
 
 	(void)state;
 	for (int i = 0; i < 100000; i++) {
@@ -121,18 +121,18 @@ static void lifetimes_agree_with_a_model(void **state)
 
 		histogram_lifetime(&stacks[stack], lifetime);
 		histogram_size(&stacks[stack], (size_t)lifetime); /* shares the store, nothing else */
-		model[stack][class_by_loop(lifetime, HISTOGRAM_LIFETIME_SHIFT)]++;
+		model[stack][class_by_loop(lifetime, FORMAT_LIFETIME_SHIFT)]++;
 	}
 	for (size_t stack = 0; stack < STACKS; stack++) {
 		histogram_read_lifetimes(&stacks[stack], counts);
 		assert_memory_equal(counts, model[stack], sizeof(counts));
 	}
-	assert_int_equal(loss_count(LOSS_SAMPLES), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_SAMPLES), 0);
 }
 
 static void a_read_behind_the_events_has_no_negative_number(void **state)
 {
-	uint64_t counts[HISTOGRAM_CLASSES];
+	uint64_t counts[FORMAT_CLASSES];
 
 	(void)state;
 	histogram_size(&stacks[0], 8);
@@ -153,8 +153,8 @@ static void *count_all_classes(void *argument)
 	for (size_t stack = 0; stack < STACKS; stack++) {
 		if (stack % 32 == 0)
 			pthread_barrier_wait(&barrier);
-		for (uint32_t i = 0; i < HISTOGRAM_CLASSES; i++) {
-			uint32_t class = (first + i) % HISTOGRAM_CLASSES;
+		for (uint32_t i = 0; i < FORMAT_CLASSES; i++) {
+			uint32_t class = (first + i) % FORMAT_CLASSES;
 
 			histogram_size(&stacks[stack], (size_t)8 << class);
 			histogram_lifetime(&stacks[stack], (uint64_t)1024 << class);
@@ -170,8 +170,8 @@ static void *count_all_classes(void *argument)
 static void threads_share_one_histogram(void **state)
 {
 	pthread_t threads[THREADS];
-	uint64_t counts[HISTOGRAM_CLASSES];
-	uint64_t expected[HISTOGRAM_CLASSES];
+	uint64_t counts[FORMAT_CLASSES];
+	uint64_t expected[FORMAT_CLASSES];
 
 	(void)state;
 	assert_int_equal(pthread_barrier_init(&barrier, NULL, THREADS), 0);
@@ -180,13 +180,13 @@ static void threads_share_one_histogram(void **state)
 			pthread_create(&threads[i], NULL, count_all_classes, (void *)(i * 3)), 0);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	for (size_t i = 0; i < HISTOGRAM_CLASSES; i++)
+	for (size_t i = 0; i < FORMAT_CLASSES; i++)
 		expected[i] = THREADS;
-	histogram_read_sizes(&stacks[0], THREADS * (HISTOGRAM_CLASSES + HAMMERED), counts);
+	histogram_read_sizes(&stacks[0], THREADS * (FORMAT_CLASSES + HAMMERED), counts);
 	assert_int_equal(counts[0], THREADS * (1 + HAMMERED / 2));
 	assert_int_equal(counts[1], THREADS * (1 + HAMMERED / 2));
 	for (size_t stack = 1; stack < STACKS; stack++) {
-		histogram_read_sizes(&stacks[stack], THREADS * HISTOGRAM_CLASSES, counts);
+		histogram_read_sizes(&stacks[stack], THREADS * FORMAT_CLASSES, counts);
 		assert_memory_equal(counts, expected, sizeof(counts));
 		histogram_read_lifetimes(&stacks[stack], counts);
 		assert_memory_equal(counts, expected, sizeof(counts));
@@ -195,7 +195,7 @@ static void threads_share_one_histogram(void **state)
 
 static void without_memory_samples_are_lost(void **state)
 {
-	uint64_t counts[HISTOGRAM_CLASSES];
+	uint64_t counts[FORMAT_CLASSES];
 	struct rlimit before;
 
 	(void)state;
@@ -204,8 +204,8 @@ static void without_memory_samples_are_lost(void **state)
 	histogram_size(&stacks[0], 100);
 	histogram_lifetime(&stacks[0], 5);
 	memory_restore(before);
-	assert_int_equal(loss_count(LOSS_SAMPLES), 1);
-	assert_int_equal(loss_count(LOSS_MEMORY), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_SAMPLES), 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 2);
 	histogram_read_sizes(&stacks[0], 2, counts);
 	assert_int_equal(counts[0], 2);
 	histogram_size(&stacks[0], 100); /* memory again */

@@ -92,9 +92,9 @@ static void stale_slack(void **state)
 	write_header(area + 64, 24);
 	assert_int_equal(live_table_put(&block, &stale), LIVE_PUT_STALE);
 	assert_same(stale, block_at(area + 64, 14, 7)); /* the best that can be told */
-	assert_int_equal(loss_count(LOSS_STALE_BLOCKS), 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_STALE_BLOCKS), 1);
 	assert_takes(block);
-	assert_int_equal(loss_count(LOSS_EVENTS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 0);
 }
 
 static void stale_slack_never_below_zero(void **state)
@@ -112,7 +112,7 @@ static void stale_slack_never_below_zero(void **state)
 	write_header(area + 64, 2); /* usable less than the slack of 4 */
 	((size_t *)(area + 64))[-1] = 8 | 1;
 	assert_takes(block_at(area + 64, 0, 4));
-	assert_int_equal(loss_count(LOSS_STALE_BLOCKS), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_STALE_BLOCKS), 2);
 }
 
 /* Records the size bytes at p and finds them again. */
@@ -173,7 +173,7 @@ static void real_glibc_blocks(void **state)
 	for (; size < 4 << 20; size += size / 8 + 1) /* beyond the threshold of mmap */
 		record_all_ways(size);
 	assert_int_equal(loss_total(), 0);
-	assert_int_equal(loss_count(LOSS_STALE_BLOCKS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_STALE_BLOCKS), 0);
 	assert_int_equal(side_table_count(), 0);
 }
 
@@ -255,12 +255,12 @@ static void blocks_across_leaves(void **state)
 /* Puts block over what is there, which must be reported as *expected. */
 static void put_over(struct live_block block, struct live_block expected)
 {
-	uint64_t before = loss_count(LOSS_STALE_BLOCKS);
+	uint64_t before = loss_count(FORMAT_LOSS_STALE_BLOCKS);
 	struct live_block stale;
 
 	assert_int_equal(live_table_put(&block, &stale), LIVE_PUT_STALE);
 	assert_same(stale, expected);
-	assert_true(loss_count(LOSS_STALE_BLOCKS) > before);
+	assert_true(loss_count(FORMAT_LOSS_STALE_BLOCKS) > before);
 	assert_takes(block);
 	assert_unknown(expected.addr);
 	assert_int_equal(cells_in_use_at(area, 256), 0);
@@ -291,7 +291,7 @@ static void stale_two_cell(void **state)
 			}
 		}
 	}
-	assert_int_equal(loss_count(LOSS_EVENTS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 0);
 	assert_int_equal(cells_in_use(), 0);
 }
 
@@ -305,8 +305,8 @@ static void several_stale_blocks_at_once(void **state)
 	put_new(block_at(area + 80, 16, 2));
 	assert_int_equal(live_table_put(&block, &stale), LIVE_PUT_STALE);
 	assert_same(stale, block_at(area + 64, 16, 1));
-	assert_int_equal(loss_count(LOSS_STALE_BLOCKS), 2);
-	assert_int_equal(loss_count(LOSS_EVENTS), 1); /* the free that cannot be told */
+	assert_int_equal(loss_count(FORMAT_LOSS_STALE_BLOCKS), 2);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 1); /* the free that cannot be told */
 	assert_takes(block);
 	assert_int_equal(cells_in_use(), 0);
 }

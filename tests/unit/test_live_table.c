@@ -66,11 +66,11 @@ static void addresses_out_of_bounds_are_lost(void **state)
 		assert_int_equal(live_table_put(&block, &stale), LIVE_PUT_LOST);
 		assert_unknown(out[i]);
 		assert_false(live_table_take_inherited(out[i]));
-		assert_int_equal(loss_count(LOSS_EVENTS), i + 1);
+		assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), i + 1);
 	}
 	assert_unknown(0);
 	assert_unknown(((uintptr_t)1 << 47) - 16);
-	assert_int_equal(loss_count(LOSS_MEMORY), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 0);
 }
 
 static void no_memory_for_a_leaf(void **state)
@@ -86,8 +86,8 @@ static void no_memory_for_a_leaf(void **state)
 	result = live_table_put(&block, &stale);
 	memory_restore(before);
 	assert_int_equal(result, LIVE_PUT_LOST);
-	assert_int_equal(loss_count(LOSS_EVENTS), 1);
-	assert_int_equal(loss_count(LOSS_MEMORY), 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 1);
 	assert_unknown(block.addr);
 	put_new(block);
 	assert_takes(block);
@@ -119,7 +119,7 @@ static void no_memory_for_samples(void **state)
 	put_new(block_at(area + 64, 20, 1)); /* makes the leaf */
 	assert_takes(block_at(area + 64, 20, 1));
 	before = memory_exhaust();
-	for (; loss_count(LOSS_SAMPLES) < 100 && put < 1000000; put++) {
+	for (; loss_count(FORMAT_LOSS_SAMPLES) < 100 && put < 1000000; put++) {
 		struct live_block block = sampled_block(put, 24);
 
 		lost += live_table_put(&block, &stale) != LIVE_PUT_OK;
@@ -131,10 +131,10 @@ static void no_memory_for_samples(void **state)
 		assert_true(found.size == 20 && found.stack_id == 9);
 		sampled += found.birth_ns == 1;
 	}
-	dropped = loss_count(LOSS_SAMPLES);
+	dropped = loss_count(FORMAT_LOSS_SAMPLES);
 	assert_int_equal(dropped, 100);
 	assert_int_equal(sampled, put - dropped);
-	assert_int_equal(loss_count(LOSS_EVENTS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 0);
 }
 
 static void no_memory_for_much_slack(void **state)
@@ -149,22 +149,22 @@ static void no_memory_for_much_slack(void **state)
 	put_new(sampled_block(0, 1000));
 	assert_takes(sampled_block(0, 1000));
 	before = memory_exhaust();
-	for (; loss_count(LOSS_EVENTS) < 100 && put < 1000000; put++) {
+	for (; loss_count(FORMAT_LOSS_EVENTS) < 100 && put < 1000000; put++) {
 		struct live_block block = sampled_block(put, 1000);
-		uint64_t events = loss_count(LOSS_EVENTS);
+		uint64_t events = loss_count(FORMAT_LOSS_EVENTS);
 		enum live_put result = live_table_put(&block, &stale);
 
 		taken += result == LIVE_PUT_OK;
-		if ((result == LIVE_PUT_LOST) != (loss_count(LOSS_EVENTS) == events + 1))
+		if ((result == LIVE_PUT_LOST) != (loss_count(FORMAT_LOSS_EVENTS) == events + 1))
 			break;
 	}
 	memory_restore(before);
-	assert_int_equal(loss_count(LOSS_EVENTS), 100);
+	assert_int_equal(loss_count(FORMAT_LOSS_EVENTS), 100);
 	assert_int_equal(taken, put - 100);
 	for (uint64_t i = 0; i < put; i++)
 		taken -= live_table_take(sampled_block(i, 1000).addr, &found);
 	assert_int_equal(taken, 0);
-	assert_int_equal(loss_count(LOSS_SAMPLES), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_SAMPLES), 0);
 }
 
 static void inherited_blocks_are_cleared_once(void **state)
@@ -374,7 +374,7 @@ static void threads_lose_nothing(void **state)
 	assert_int_equal(atomic_load(&wrong_blocks), 0);
 	assert_int_equal(cells_in_use(), 0);
 	assert_int_equal(side_table_count(), 0);
-	assert_int_equal(loss_count(LOSS_STALE_BLOCKS) + loss_total(), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_STALE_BLOCKS) + loss_total(), 0);
 }
 
 static pthread_barrier_t barrier;

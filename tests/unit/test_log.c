@@ -21,7 +21,7 @@ static void top_lines(void)
 	struct stat st;
 
 	complaint = "PMEM_LOG_MAX=a\nb";
-	log_init();
+	begin_log();
 	CHECK(count_files() == 0 && log_path()[0] == '\0');
 	CHECK(chdir("/") == 0);
 	CHECK(write_line("one\n") && write_line("two\n"));
@@ -40,7 +40,7 @@ static void top_lines(void)
 
 static void file_limit(void)
 {
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n"));
 	signal(SIGXFSZ, SIG_DFL); /* would kill this process */
 	set_file_limit((rlim_t)strlen(content(name_of(".log"))) + 3);
@@ -68,7 +68,7 @@ static void file_limit_at_start(void)
 	char message[1024] = {0};
 	int saved = dup(2), caught = catch_stderr();
 
-	log_init();
+	begin_log();
 	set_file_limit(10);
 	CHECK(!log_open() && !write_line("lost\n"));
 	dup2(saved, 2);
@@ -104,7 +104,7 @@ static void full_disk_at_start(void)
 	snprintf(place, sizeof(place), "%s/small", home);
 	setenv("TMPDIR", home, 1);
 	CHECK(chdir(place) == 0);
-	log_init();
+	begin_log();
 	CHECK(log_open() && write_line("one\n"));
 	CHECK(access(name_of(".log"), F_OK) != 0 && chdir(home) == 0);
 	CHECK(strcmp(body_of(name_of(".log")), "one\n") == 0 && lost_bytes == 0);
@@ -119,7 +119,7 @@ static void full_disk(void)
 	if (!mount_small())
 		return;
 	CHECK(chdir("small") == 0);
-	log_init();
+	begin_log();
 	snprintf(file, sizeof(file), "%s", name_of(".log"));
 	CHECK(write_line("one\n"));
 	memset(big, 'x', sizeof(big));
@@ -139,7 +139,7 @@ static void no_descriptors(void)
 
 	CHECK(getrlimit(RLIMIT_NOFILE, &some) == 0);
 	none = (struct rlimit){3, some.rlim_max};
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n"));
 	close_all();
 	CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
@@ -164,7 +164,7 @@ static void fallback(void)
 	snprintf(want, sizeof(want), "%s/tmp", home);
 	setenv("TMPDIR", want, 1);
 	enter_removed_directory();
-	log_init();
+	begin_log();
 	CHECK(log_open() && write_line("one\n"));
 	CHECK(chdir(want) == 0);
 	CHECK(strcmp(body_of(name_of(".log")), "one\n") == 0);
@@ -182,7 +182,7 @@ static void nowhere(void)
 	unsetenv("TMPDIR");
 	enter_removed_directory();
 	caught = catch_stderr();
-	log_init();
+	begin_log();
 	log_open();
 	log_open();
 	log_fork_child();
@@ -205,7 +205,7 @@ static void other_file_as_stderr(void)
 	unsetenv("TMPDIR");
 	enter_removed_directory();
 	caught = catch_stderr();
-	log_init();
+	begin_log();
 	CHECK(dup2(data, 2) == 2);
 	CHECK(!log_open() && fstat(2, &st) == 0);
 	dup2(saved, 2);
@@ -220,7 +220,7 @@ static void closed_stderr(void)
 	unsetenv("TMPDIR");
 	enter_removed_directory();
 	close(2);
-	log_init();
+	begin_log();
 	CHECK(dup2(data, 2) == 2);
 	CHECK(!log_open() && fstat(2, &st) == 0);
 	dup2(saved, 2);
@@ -237,11 +237,11 @@ static void unread_stderr(void)
 	enter_removed_directory();
 	signal(SIGPIPE, SIG_DFL);
 	caught = catch_stderr();
-	log_init();
+	begin_log();
 	CHECK(fcntl(2, F_SETFL, O_NONBLOCK) == 0 && write(2, filler, sizeof(filler)) > 0);
 	CHECK(fcntl(2, F_SETFL, 0) == 0 && !log_open());
 	caught = catch_stderr();
-	log_init();
+	begin_log();
 	close(caught);
 	CHECK(!log_open());
 	dup2(saved, 2);
@@ -256,7 +256,7 @@ static void forked_child_is_silent(void)
 	unsetenv("TMPDIR");
 	enter_removed_directory();
 	caught = catch_stderr();
-	log_init();
+	begin_log();
 	child = fork();
 	if (child == 0) {
 		log_fork_child();
@@ -290,7 +290,7 @@ static void sandbox(void)
 	pid_t child;
 
 	settings.log_max = 1000;
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n"));
 	child = fork();
 	if (child == 0) {

@@ -9,7 +9,7 @@ static void taken_names(void)
 	put_file(name_of(".log"));
 	put_file(name_of(".2.log.1"));
 	CHECK(symlink("elsewhere", name_of(".3.log")) == 0);
-	log_init();
+	begin_log();
 	CHECK(write_line("ours\n"));
 	CHECK(strcmp(body_of(name_of(".4.log")), "ours\n") == 0);
 	CHECK(strcmp(content(name_of(".log")), "theirs\n") == 0);
@@ -21,7 +21,7 @@ static void closed_descriptors(void)
 	struct stat st;
 	int fd, high = -1;
 
-	log_init();
+	begin_log();
 	close_all();
 	CHECK(write_line("one\n"));
 	close_all();
@@ -56,7 +56,7 @@ static bool keeps_deleted(void)
 /* The descriptor is lost as well, between two snapshots and inside one. */
 static void replaced_file(void)
 {
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n"));
 	CHECK(unlink(name_of(".log")) == 0);
 	put_file(name_of(".log"));
@@ -76,7 +76,7 @@ static void replaced_file(void)
 
 static void deleted_file(void)
 {
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n") && unlink(name_of(".log")) == 0);
 	log_make_room(10);
 	CHECK(log_begun_anew() && !keeps_deleted());
@@ -91,7 +91,7 @@ static void deleted_file(void)
 /* In its place: a file, a link, nothing. */
 static void moved_file(void)
 {
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n") && rename(name_of(".log"), "first") == 0);
 	put_file(name_of(".log"));
 	log_make_room(10);
@@ -115,7 +115,7 @@ static void moved_file(void)
 
 static void truncated_file(void)
 {
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n"));
 	log_make_room(10);
 	CHECK(!log_begun_anew() && truncate(name_of(".log"), 0) == 0);
@@ -139,7 +139,7 @@ static void rotation(void)
 	memset(line, 'x', sizeof(line));
 	line[sizeof(line) - 1] = '\n';
 	settings.log_max = 3000;
-	log_init();
+	begin_log();
 	log_make_room(100000); /* no file yet */
 	CHECK(log_write("first\n", 6));
 	for (i = 0; i < 2; i++) {
@@ -166,7 +166,7 @@ static void rotation(void)
 static void rotation_without_room(void)
 {
 	settings.log_max = 1000;
-	log_init();
+	begin_log();
 	CHECK(write_line("one\n"));
 	set_file_limit(10);
 	log_make_room(1000);
@@ -185,11 +185,12 @@ static void forked(void)
 	int status;
 	pid_t child;
 
-	log_init();
+	begin_log();
 	CHECK(write_line("parent\n"));
 	snprintf(parents, sizeof(parents), "%s", name_of(".log"));
 	child = fork();
 	if (child == 0) {
+		place_fork_child();
 		log_fork_child();
 		CHECK(log_path()[0] == '\0');
 		log_note("# note\n", 7); /* no file: nothing happens */

@@ -64,7 +64,7 @@ static void round_trip_of_all_modules(void **state)
 	dl_iterate_phdr(expect_module, &count);
 	assert_true(count >= 5);
 	assert_int_equal(modules_count(), count + 1);
-	assert_int_equal(loss_count(LOSS_MODULES), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_MODULES), 0);
 	dlclose(plugin);
 	suspect();
 }
@@ -129,8 +129,8 @@ static void special_names(void **state)
 		else
 			assert_null(modules_special_name(number));
 	}
-	assert_int_equal(modules_encode((uintptr_t)1 << 47 | 0x1000), MODULES_SPECIAL_UNKNOWN);
-	assert_int_equal(modules_encode(UINTPTR_MAX), MODULES_SPECIAL_UNKNOWN);
+	assert_int_equal(modules_encode((uintptr_t)1 << 47 | 0x1000), FORMAT_SPECIAL_UNKNOWN);
+	assert_int_equal(modules_encode(UINTPTR_MAX), FORMAT_SPECIAL_UNKNOWN);
 	assert_null(locate(UINT32_MAX).module);
 }
 
@@ -150,12 +150,12 @@ static void anonymous_code(void **state)
 	/* As long as there is room for regions; the modules' share stays theirs. */
 	for (i = 0; i < ANONYMOUS_MAX - 10; i++)
 		expect_anonymous(0x100000000000 + (uintptr_t)i * REGION + 123);
-	assert_int_equal(loss_count(LOSS_MODULES), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_MODULES), 0);
 	for (; i < ANONYMOUS_MAX; i++)
 		modules_encode(0x100000000000 + (uintptr_t)i * REGION + 123);
-	assert_int_equal(modules_encode(0x120000000000), MODULES_SPECIAL_UNKNOWN);
-	assert_int_equal(modules_encode(0x120000000000), MODULES_SPECIAL_UNKNOWN);
-	assert_true(loss_count(LOSS_MODULES) > 2);
+	assert_int_equal(modules_encode(0x120000000000), FORMAT_SPECIAL_UNKNOWN);
+	assert_int_equal(modules_encode(0x120000000000), FORMAT_SPECIAL_UNKNOWN);
+	assert_true(loss_count(FORMAT_LOSS_MODULES) > 2);
 	for (i = 0; i < ANONYMOUS_MAX - 10; i += 7)
 		expect_anonymous(0x100000000000 + (uintptr_t)i * REGION + 456);
 	assert_int_equal(locate(modules_encode((uintptr_t)qsort)).address, (uintptr_t)qsort);

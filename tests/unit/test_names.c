@@ -25,6 +25,7 @@
 #include "core/elf_view.h"
 #include "libpmem/log.h"
 #include "libpmem/names.h"
+#include "libpmem/place.h"
 #include "libpmem/settings.h"
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"
@@ -33,16 +34,11 @@ enum { MADE_ID = 7 };
 
 struct settings settings;
 static uint64_t image_start_ns;
-static int start_dir = -1;
+struct place place_start = {.dir = KEPT_NONE_INIT};
 
 uint64_t log_image_start_ns(void)
 {
 	return image_start_ns;
-}
-
-int log_start_dir(void)
-{
-	return start_dir;
 }
 
 /* Not inlined, not merged with others: it has an address and a size of its own. */
@@ -417,10 +413,9 @@ static void test_other_folder(void **state)
 	assert_int_equal(chdir("/"), 0);
 	expect(0x1008, NULL, 0);
 	names_fork_child();
-	start_dir = open(folder, O_PATH | O_DIRECTORY);
+	assert_int_equal(kept_watch(&place_start.dir, open(folder, O_PATH | O_DIRECTORY)), 0);
 	expect(0x1008, "f", 8);
-	close(start_dir);
-	start_dir = -1;
+	kept_close(&place_start.dir);
 	assert_int_equal(chdir(folder), 0);
 }
 

@@ -233,11 +233,11 @@ static void one_thread_is_exact_after_the_seal(void **state)
 static void the_epoch_has_no_special_values(void **state)
 {
 	(void)state;
-	atomic_store_explicit(&peak_epoch_now, COUNTER_WIDE - 2, memory_order_relaxed);
+	atomic_store_explicit(&peak_epoch_now, FORMAT_EPOCH_WIDE - 2, memory_order_relaxed);
 	alloc(&main_worker, 1);
-	assert_true(peak_epoch() == COUNTER_WIDE - 1);
+	assert_true(peak_epoch() == FORMAT_EPOCH_WIDE - 1);
 	alloc(&main_worker, 1);
-	assert_int_equal(peak_epoch(), COUNTER_CHANGING + 1);
+	assert_int_equal(peak_epoch(), FORMAT_EPOCH_CHANGING + 1);
 }
 
 static void a_forked_child_begins_at_zero(void **state)

@@ -66,6 +66,8 @@ static void expect_defaults(void)
 	assert_int_equal(s->log_snapshot_max, PMEM_LOG_SNAPSHOT_MAX);
 	assert_int_equal(s->symtab_max, PMEM_SYMTAB_MAX);
 	assert_int_equal(s->snapshot_share, PMEM_SNAPSHOT_SHARE);
+	assert_int_equal(s->timeline_ms, PMEM_TIMELINE_MS);
+	assert_int_equal(s->run_id, 0);
 	assert_int_equal(s->max_nodes, PMEM_MAX_NODES);
 	assert_int_equal(s->log, PMEM_LOG);
 	assert_int_equal(s->children, PMEM_CHILDREN);
@@ -107,6 +109,8 @@ static void every_setting(void **state)
 						  "PMEM_SYMTAB_MAX=14",
 						  "PMEM_LOG=0",
 						  "PMEM_SNAPSHOT_SHARE=15",
+						  "PMEM_TIMELINE_MS=16",
+						  "PMEM_RUN_ID=00Fedcba98765432",
 						  "PMEM_MAX_NODES=4096",
 						  "PMEM_CHILDREN=0",
 						  "PMEM_ONLY=cc1*",
@@ -121,6 +125,8 @@ static void every_setting(void **state)
 	assert_int_equal(s->log_snapshot_max, 13);
 	assert_int_equal(s->symtab_max, 14);
 	assert_int_equal(s->snapshot_share, 15);
+	assert_int_equal(s->timeline_ms, 16);
+	assert_int_equal(s->run_id, 0xfedcba98765432);
 	assert_int_equal(s->max_nodes, 4096);
 	assert_false(s->log);
 	assert_false(s->children);
@@ -187,6 +193,13 @@ static void refused(void **state)
 		"PMEM_LOG_SNAPSHOT_MAX=8589934592g",
 		"PMEM_LOG_SNAPSHOT_MAX=18014398509481985k", /* 2^64 + 1 KiB */
 		"PMEM_CHURN_THRESH=0",
+		"PMEM_TIMELINE_MS=86400001",
+		"PMEM_RUN_ID=",
+		"PMEM_RUN_ID=12345678901234567",
+		"PMEM_RUN_ID=0x12",
+		"PMEM_RUN_ID=12g",
+		"PMEM_RUN_ID=\x11",
+		"PMEM_RUN_ID=12 ",
 		"PMEM_LOG=2",
 		"PMEM_LOG=yes",
 		"PMEM_CHILDREN=2",

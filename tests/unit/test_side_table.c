@@ -18,6 +18,7 @@
 #include "libpmem/loss.h"
 #include "libpmem/side_table.h"
 #include "tests/unit/memory_limit.h"
+#include "tests/unit/store_reset.h"
 
 enum { MANY = 100000, THREADS = 8, HANDED_OVER = 64 };
 
@@ -54,7 +55,7 @@ static int start_empty(void **state)
 {
 	(void)state;
 	side_table_fork_child();
-	loss_fork_child();
+	store_reset();
 	return side_table_count() != 0;
 }
 
@@ -108,7 +109,7 @@ static void grows_and_stays_exact(void **state)
 	for (uintptr_t i = 1; i <= MANY; i++)
 		assert_int_equal(take(i * 32), i % 2 == 0);
 	assert_int_equal(side_table_count(), 0);
-	assert_int_equal(loss_count(LOSS_MEMORY), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 0);
 }
 
 static void churn_does_not_grow_it(void **state)
@@ -139,7 +140,7 @@ static void exhausted_memory_is_told(void **state)
 		count++;
 	memory_restore(before);
 	assert_in_range(count, 1, 10 * MANY - 1);
-	assert_int_equal(loss_count(LOSS_MEMORY), 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 1);
 	assert_int_equal(side_table_count(), count);
 	assert_false(take((count + 1) * 64));
 	for (uintptr_t i = 1; i <= count; i++)

@@ -22,8 +22,8 @@ static void test_exact_text(void **state)
 	fakes_event(1, 7, 100, 100);
 	fakes_event(0, 1, 7, 0);
 	fakes_event(0, 63, 50, 43);
-	loss_add(LOSS_EVENTS, 2);
-	loss_add(LOSS_TRUNCATED, 3);
+	loss_add(FORMAT_LOSS_EVENTS, 2);
+	loss_add(FORMAT_LOSS_TRUNCATED, 3);
 	fakes.clock_ns += 12345678901;
 	fakes_check(1049);
 	assert_string_equal(fakes.log_text,

@@ -96,7 +96,7 @@ static void test_final_of_nothing(void **state)
 static void test_final_of_lost_events(void **state)
 {
 	(void)state;
-	loss_add(LOSS_EVENTS, 7);
+	loss_add(FORMAT_LOSS_EVENTS, 7);
 	snapshot_final();
 	assert_non_null(strstr(fakes.log_text, " lost=7 events=7\n"));
 	assert_int_equal(fakes_read_one().entries, 0);

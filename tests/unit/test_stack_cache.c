@@ -22,6 +22,7 @@
 #include "libpmem/process.h"
 #include "libpmem/stack_cache.h"
 #include "tests/unit/memory_limit.h"
+#include "tests/unit/store_reset.h"
 
 enum {
 	WORDS = 1 << 16,
@@ -35,7 +36,7 @@ enum {
 
 _Atomic uint32_t unwind_mappings;
 
-static struct tree_stack stacks[IDS];
+static struct format_stack stacks[IDS];
 static uintptr_t words[WORDS]; /* the stack */
 static struct stack_cache cache;
 static struct unwind_check checks[CHECKS_MAX];
@@ -48,7 +49,7 @@ void process_stop(void)
 	fail();
 }
 
-struct tree_stack *tree_stack(uint32_t id)
+struct format_stack *tree_stack(uint32_t id)
 {
 	return &stacks[id];
 }
@@ -63,14 +64,14 @@ static int begin(void **state)
 	unwind.flags = 0;
 	unwind.mappings = 0;
 	unwind_mappings = 0;
-	loss_fork_child();
+	store_reset();
 	stack_cache_gathers = false;
 	return !stack_cache_init(&cache);
 }
 
-static struct counter *counter_of(uint32_t id)
+static struct format_counter *counter_of(uint32_t id)
 {
-	return (struct counter *)(uintptr_t)(0x1000 + 8 * (uintptr_t)id);
+	return (struct format_counter *)(uintptr_t)(0x1000 + 8 * (uintptr_t)id);
 }
 
 /* A call stack whose innermost return address is words[at]; the words behind it, count of them, prove it. */
@@ -428,7 +429,7 @@ static void exhausted_memory(void **state)
 
 	(void)state;
 	put(10, 5, 0, 1);
-	lost = loss_count(LOSS_MEMORY);
+	lost = loss_count(FORMAT_LOSS_MEMORY);
 	memory_restore(before);
 	assert_false(made);
 	assert_int_equal(lost, 2);
@@ -436,7 +437,7 @@ static void exhausted_memory(void **state)
 	put(10, 5, 0, 1);
 	assert_int_equal(find(10, 0), 1);
 	before = memory_exhaust();
-	for (i = 0; loss_count(LOSS_MEMORY) == 2; i++) /* uses up what is there */
+	for (i = 0; loss_count(FORMAT_LOSS_MEMORY) == 2; i++) /* uses up what is there */
 		put(300 + i, 900, 0, 2);
 	for (i = 0; i < STACK_CACHE_WAYS; i++)
 		put(10, 900, 0, 3);
@@ -454,15 +455,15 @@ static void expect_span(const struct stack_cache_entry *entry, uint32_t size_cla
 {
 	size_t low = size_class ? ((size_t)4 << size_class) + 1 : 0, high = (size_t)8 << size_class;
 
-	if (size_class == HISTOGRAM_CLASSES - 1) { /* is open */
+	if (size_class == FORMAT_CLASSES - 1) { /* is open */
 		assert_int_equal(entry->size_span, 0);
 		return;
 	}
 	assert_int_equal(entry->size_min, low);
 	assert_int_equal(entry->size_min + entry->size_span - 1, high);
-	assert_int_equal(histogram_class(low, HISTOGRAM_SIZE_SHIFT), size_class);
-	assert_int_equal(histogram_class(high, HISTOGRAM_SIZE_SHIFT), size_class);
-	assert_int_equal(histogram_class(high + 1, HISTOGRAM_SIZE_SHIFT), size_class + 1);
+	assert_int_equal(histogram_class(low, FORMAT_SIZE_SHIFT), size_class);
+	assert_int_equal(histogram_class(high, FORMAT_SIZE_SHIFT), size_class);
+	assert_int_equal(histogram_class(high + 1, FORMAT_SIZE_SHIFT), size_class + 1);
 }
 
 static void sizes(void **state)
@@ -479,11 +480,11 @@ static void sizes(void **state)
 	stacks[77].sizes = 0;
 	stack_cache_set_sizes(entry);
 	assert_int_equal(entry->size_span, 0);
-	for (size_class = 0; size_class < HISTOGRAM_CLASSES; size_class++) {
+	for (size_class = 0; size_class < FORMAT_CLASSES; size_class++) {
 		stacks[77].sizes = size_class + 1;
 		stack_cache_set_sizes(entry);
 		expect_span(entry, size_class);
-		stacks[77].sizes = HISTOGRAM_FLAG | size_class << 24 | 0x1234;
+		stacks[77].sizes = FORMAT_SIZES_MANY | size_class << 24 | 0x1234;
 		stack_cache_set_sizes(entry);
 		expect_span(entry, size_class);
 	}

@@ -14,6 +14,7 @@
 #include "libpmem/loss.h"
 #include "libpmem/store.h"
 #include "tests/unit/memory_limit.h"
+#include "tests/unit/store_reset.h"
 
 enum { THREADS = 8, RACED_BLOCKS = 2000 };
 
@@ -21,7 +22,7 @@ static bool all_bytes_are(const void *block, unsigned char value)
 {
 	const unsigned char *bytes = block;
 
-	for (size_t i = 0; i < STORE_BLOCK_SIZE; i++) {
+	for (size_t i = 0; i < FORMAT_BLOCK_SIZE; i++) {
 		if (bytes[i] != value)
 			return false;
 	}
@@ -32,7 +33,7 @@ static int start_empty(void **state)
 {
 	(void)state;
 	store_fork_child();
-	loss_fork_child();
+	store_reset();
 	return 0;
 }
 
@@ -41,50 +42,50 @@ static void blocks_are_made_at_first_use(void **state)
 	void *block;
 
 	(void)state;
-	assert_null(store_find(STORE_NODES, 3));
-	block = store_block(STORE_NODES, 3);
+	assert_null(store_find(FORMAT_NODES, 3));
+	block = store_block(FORMAT_NODES, 3);
 	assert_non_null(block);
 	assert_true(all_bytes_are(block, 0));
-	memset(block, 7, STORE_BLOCK_SIZE);
-	assert_ptr_equal(store_block(STORE_NODES, 3), block);
-	assert_ptr_equal(store_find(STORE_NODES, 3), block);
+	memset(block, 7, FORMAT_BLOCK_SIZE);
+	assert_ptr_equal(store_block(FORMAT_NODES, 3), block);
+	assert_ptr_equal(store_find(FORMAT_NODES, 3), block);
 	assert_true(all_bytes_are(block, 7));
-	assert_null(store_find(STORE_NODES, 2));
-	assert_null(store_find(STORE_STACKS, 3));
-	assert_int_equal(store_size(), STORE_BLOCK_SIZE);
+	assert_null(store_find(FORMAT_NODES, 2));
+	assert_null(store_find(FORMAT_STACKS, 3));
+	assert_int_equal(store_size(), FORMAT_BLOCK_SIZE);
 }
 
 static void kinds_and_indexes_do_not_share(void **state)
 {
-	static const uint32_t indexes[] = {0, 1, 100, STORE_BLOCKS_MAX - 1};
+	static const uint32_t indexes[] = {0, 1, 100, FORMAT_BLOCKS_MAX - 1};
 	enum { COUNT = sizeof(indexes) / sizeof(indexes[0]) };
 
 	(void)state;
-	for (int kind = 0; kind < STORE_KINDS; kind++) {
+	for (int kind = 0; kind < FORMAT_KINDS; kind++) {
 		for (int i = 0; i < COUNT; i++) {
-			void *block = store_block((enum store_kind)kind, indexes[i]);
+			void *block = store_block((enum format_kind)kind, indexes[i]);
 
 			assert_non_null(block);
-			memset(block, 1 + kind * COUNT + i, STORE_BLOCK_SIZE);
+			memset(block, 1 + kind * COUNT + i, FORMAT_BLOCK_SIZE);
 		}
 	}
-	for (int kind = 0; kind < STORE_KINDS; kind++) {
+	for (int kind = 0; kind < FORMAT_KINDS; kind++) {
 		for (int i = 0; i < COUNT; i++)
-			assert_true(all_bytes_are(store_find((enum store_kind)kind, indexes[i]),
+			assert_true(all_bytes_are(store_find((enum format_kind)kind, indexes[i]),
 						  (unsigned char)(1 + kind * COUNT + i)));
 	}
-	assert_int_equal(store_size(), (size_t)STORE_KINDS * COUNT * STORE_BLOCK_SIZE);
-	assert_int_equal(loss_count(LOSS_MEMORY), 0);
+	assert_int_equal(store_size(), (size_t)FORMAT_KINDS * COUNT * FORMAT_BLOCK_SIZE);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 0);
 }
 
 static void index_is_bounded(void **state)
 {
 	(void)state;
-	assert_null(store_block(STORE_TEXT, STORE_BLOCKS_MAX));
-	assert_null(store_block(STORE_TEXT, UINT32_MAX));
-	assert_int_equal(loss_count(LOSS_MEMORY), 2);
-	assert_null(store_find(STORE_TEXT, STORE_BLOCKS_MAX));
-	assert_int_equal(loss_count(LOSS_MEMORY), 2);
+	assert_null(store_block(FORMAT_TEXT, FORMAT_BLOCKS_MAX));
+	assert_null(store_block(FORMAT_TEXT, UINT32_MAX));
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 2);
+	assert_null(store_find(FORMAT_TEXT, FORMAT_BLOCKS_MAX));
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 2);
 	assert_int_equal(store_size(), 0);
 }
 
@@ -95,12 +96,12 @@ static void exhausted_memory_is_counted(void **state)
 
 	(void)state;
 	before = memory_exhaust();
-	block = store_block(STORE_TEXT, 5);
+	block = store_block(FORMAT_TEXT, 5);
 	memory_restore(before);
 	assert_null(block);
-	assert_int_equal(loss_count(LOSS_MEMORY), 1);
-	assert_non_null(store_block(STORE_TEXT, 5));
-	assert_int_equal(loss_count(LOSS_MEMORY), 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 1);
+	assert_non_null(store_block(FORMAT_TEXT, 5));
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 1);
 }
 
 static void *got[THREADS][RACED_BLOCKS];
@@ -111,7 +112,7 @@ static void *get_blocks(void *index)
 	for (uint32_t i = 0; i < RACED_BLOCKS; i++) {
 		if (i % 16 == 0) /* together at first, then drifting against each other */
 			pthread_barrier_wait(&barrier);
-		got[(uintptr_t)index][i] = store_block(STORE_COUNTERS, i);
+		got[(uintptr_t)index][i] = store_block(FORMAT_COUNTERS, i);
 	}
 	return NULL;
 }
@@ -133,21 +134,21 @@ static void racing_threads_get_the_same_block(void **state)
 			assert_ptr_equal(got[t][i], got[0][i]);
 		assert_true(i == 0 || got[0][i] != got[0][i - 1]);
 	}
-	assert_int_equal(store_size(), (size_t)RACED_BLOCKS * STORE_BLOCK_SIZE);
+	assert_int_equal(store_size(), (size_t)RACED_BLOCKS * FORMAT_BLOCK_SIZE);
 }
 
 static void child_forgets_but_keeps_mapped(void **state)
 {
-	void *block = store_block(STORE_MODULES, 9);
+	void *block = store_block(FORMAT_MODULES, 9);
 
 	(void)state;
-	memset(block, 5, STORE_BLOCK_SIZE);
+	memset(block, 5, FORMAT_BLOCK_SIZE);
 	store_fork_child();
-	assert_null(store_find(STORE_MODULES, 9));
+	assert_null(store_find(FORMAT_MODULES, 9));
 	assert_int_equal(store_size(), 0);
 	assert_true(all_bytes_are(block, 5));
-	assert_true(store_block(STORE_MODULES, 9) != block);
-	assert_true(all_bytes_are(store_find(STORE_MODULES, 9), 0));
+	assert_true(store_block(FORMAT_MODULES, 9) != block);
+	assert_true(all_bytes_are(store_find(FORMAT_MODULES, 9), 0));
 }
 
 int main(void)

@@ -179,6 +179,11 @@ static void clocks_are_the_kernels(void **state)
 	assert_true(now >= (uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec);
 	assert_true(now <= (uint64_t)after.tv_sec * 1000000000 + (uint64_t)after.tv_nsec);
 	assert_true(sys_realtime_ns() / 1000000000 >= (uint64_t)time(NULL) - 1);
+	/* Behind by no more than a tick of the slowest kernel. */
+	now = sys_monotonic_coarse_ns();
+	assert_in_range(now + 10000000,
+			(uint64_t)before.tv_sec * 1000000000 + (uint64_t)before.tv_nsec,
+			sys_monotonic_ns() + 10000000);
 }
 
 int main(void)

@@ -24,6 +24,7 @@
 #include "libpmem/sys.h"
 #include "libpmem/tree.h"
 #include "tests/unit/memory_limit.h"
+#include "tests/unit/store_reset.h"
 
 enum {
 	BUDGET = 8 << 20,
@@ -35,11 +36,11 @@ enum {
 
 /* --- the store ------------------------------------------------------------------------------- */
 
-static void *blocks[2][STORE_BLOCKS_MAX];
+static void *blocks[FORMAT_STACKS + 1][FORMAT_BLOCKS_MAX];
 static bool store_fails;
 static void (*on_block)(void); /* called once, at the next new block, under the tree's lock */
 
-void *store_block(enum store_kind kind, uint32_t index)
+void *store_block(enum format_kind kind, uint32_t index)
 {
 	void (*act)(void) = on_block;
 
@@ -50,7 +51,7 @@ void *store_block(enum store_kind kind, uint32_t index)
 	on_block = NULL;
 	if (act)
 		act();
-	blocks[kind][index] = sys_map(STORE_BLOCK_SIZE);
+	blocks[kind][index] = sys_map(FORMAT_BLOCK_SIZE);
 	return blocks[kind][index];
 }
 
@@ -65,8 +66,8 @@ static void begin_with(uint32_t budget)
 	on_block = NULL;
 	forget_blocks();
 	tree_fork_child(); /* forgets the test before */
+	store_reset();
 	assert_true(tree_init(budget));
-	loss_fork_child();
 }
 
 static int begin(void **state)
@@ -227,7 +228,7 @@ static void random_paths_agree_with_a_model(void **state)
 		assert_int_equal(tree_node_count() - first_nodes, model_nodes + model_stacks);
 	}
 	assert_true(model_nodes > 1000000);
-	assert_int_equal(loss_count(LOSS_MEMORY), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 0);
 	free(node_taken);
 	free(id_taken);
 }
@@ -294,12 +295,12 @@ static void hooks_of_one_node(void **state)
 static void fixed_ids(void **state)
 {
 	(void)state;
-	assert_int_equal(tree_pc32(tree_stack(TREE_STACK_SIGNAL)->node), MODULES_SPECIAL_SIGNAL);
+	assert_int_equal(tree_pc32(tree_stack(TREE_STACK_SIGNAL)->node), FORMAT_SPECIAL_SIGNAL);
 	assert_int_equal(tree_pc32(tree_stack(TREE_STACK_BEYOND_BUDGET)->node),
-			 MODULES_SPECIAL_BEYOND_BUDGET);
-	assert_int_equal(tree_pc32(tree_truncated_node()), MODULES_SPECIAL_TRUNCATED);
-	assert_int_equal(tree_stack_hook(TREE_STACK_SIGNAL), TREE_STACK_NO_HOOK);
-	assert_int_equal(tree_stack_hook(TREE_STACK_BEYOND_BUDGET), TREE_STACK_NO_HOOK);
+			 FORMAT_SPECIAL_BEYOND_BUDGET);
+	assert_int_equal(tree_pc32(tree_truncated_node()), FORMAT_SPECIAL_TRUNCATED);
+	assert_int_equal(tree_stack_hook(TREE_STACK_SIGNAL), FORMAT_NO_HOOK);
+	assert_int_equal(tree_stack_hook(TREE_STACK_BEYOND_BUDGET), FORMAT_NO_HOOK);
 	assert_int_equal(tree_parent(tree_stack(TREE_STACK_SIGNAL)->node), TREE_ROOT);
 	assert_int_equal(tree_parent(tree_truncated_node()), TREE_ROOT);
 	assert_int_equal(tree_parent(TREE_ROOT), TREE_ROOT);
@@ -355,10 +356,10 @@ static void budget_then_truncated_then_beyond(void **state)
 		;
 	assert_int_equal(tree_node_count(), SMALL_BUDGET);
 	assert_int_equal(insert_one(TREE_ROOT, 500, 1), 0);
-	assert_int_equal(loss_count(LOSS_SHORT_STACKS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_SHORT_STACKS), 0);
 	for (count = 0;; count++) {
 		id = truncated_id(100000 + count * 100, TREE_TRUNCATED_DEPTH);
-		assert_int_equal(loss_count(LOSS_SHORT_STACKS), 2 * count + 1);
+		assert_int_equal(loss_count(FORMAT_LOSS_SHORT_STACKS), 2 * count + 1);
 		if (id == TREE_STACK_BEYOND_BUDGET)
 			break;
 		assert_int_not_equal(id, previous);
@@ -400,7 +401,7 @@ static void exhausted_memory(void **state)
 	before = memory_exhaust();
 	for (i = 0; i < MANY && insert_one(TREE_ROOT, 100 + i, 0); i++)
 		;
-	lost = (uint32_t)loss_count(LOSS_MEMORY);
+	lost = (uint32_t)loss_count(FORMAT_LOSS_MEMORY);
 	memory_restore(before);
 	assert_true(i > 5 && i < MANY);
 	assert_int_equal(lost, 1);
@@ -436,7 +437,7 @@ static void insert_until_acted(void)
 	uint32_t i, parent = TREE_ROOT;
 
 	acted = false;
-	for (i = 0; !acted && i < STORE_BLOCK_SIZE; i++) {
+	for (i = 0; !acted && i < FORMAT_BLOCK_SIZE; i++) {
 		parent = insert_one(parent, 42, 1);
 		assert_int_not_equal(parent, 0);
 		assert_int_not_equal(tree_stack_id(parent, 1), 0);
@@ -446,7 +447,7 @@ static void insert_until_acted(void)
 
 static void interrupted_insertion(void **state)
 {
-	enum { LONG = STORE_BLOCK_SIZE / 8 + 1 };
+	enum { LONG = FORMAT_BLOCK_SIZE / 8 + 1 };
 	static uint32_t pc32[LONG], nodes[LONG];
 	struct tree_path path = {.count = LONG, .pc32 = pc32, .hook = 1};
 

@@ -23,8 +23,8 @@
 static void run_programs(unsigned calls, unsigned depth)
 {
 	calls_run(calls, depth);
-	assert_int_equal(loss_count(LOSS_SHORT_STACKS), 0);
-	assert_int_equal(loss_count(LOSS_TRUNCATED), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_SHORT_STACKS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_TRUNCATED), 0);
 	/* It was not all new, nor all the same. */
 	assert_in_range(walker->found, walker->captured / 50, walker->captured);
 }
@@ -135,7 +135,7 @@ static void beyond_the_budget(void **state)
 		calls_run(1000, 30);
 		assert_in_range(tree_node_count(), budget, budget + budget / 10);
 	}
-	assert_true(loss_count(LOSS_SHORT_STACKS) > 1000);
+	assert_true(loss_count(FORMAT_LOSS_SHORT_STACKS) > 1000);
 	walker_forget(WALKER_NODES);
 }
 

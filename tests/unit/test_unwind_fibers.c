@@ -110,14 +110,14 @@ static void run_fibers(void (*start)(void))
 		for (i = 0; i < FIBERS; i++)
 			stack_drop(stacks[i]);
 	}
-	assert_int_equal(loss_count(LOSS_SHORT_STACKS), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_SHORT_STACKS), 0);
 }
 
 static void fibers(void **state)
 {
 	(void)state;
 	run_fibers(fiber_start);
-	assert_int_equal(loss_count(LOSS_TRUNCATED), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_TRUNCATED), 0);
 	assert_in_range(walker->found, walker->captured / 50, walker->captured);
 }
 
@@ -260,10 +260,10 @@ static void wrong_call_frame_information(void **state)
 
 	(void)state;
 	raw_stack = stack_make();
-	before = loss_count(LOSS_TRUNCATED);
+	before = loss_count(FORMAT_LOSS_TRUNCATED);
 	run_raw_case(raw_too_large, &none);
 	run_raw_case(raw_backwards, &none);
-	assert_int_equal(loss_count(LOSS_TRUNCATED), before + 6);
+	assert_int_equal(loss_count(FORMAT_LOSS_TRUNCATED), before + 6);
 	stack_drop(raw_stack);
 }
 
@@ -286,7 +286,7 @@ static void random_calls_without_an_end(void **state)
 		calls_run(20, 10);
 		stack_drop(raw_stack);
 	}
-	assert_true(loss_count(LOSS_TRUNCATED) > 1000);
+	assert_true(loss_count(FORMAT_LOSS_TRUNCATED) > 1000);
 }
 
 /* --- signals --------------------------------------------------------------------------------- */
@@ -327,7 +327,7 @@ static void run_with_handler(int flags)
 	calls_visit = NULL;
 	signal(SIGUSR1, SIG_DFL);
 	assert_true(handled > 50);
-	assert_int_equal(loss_count(LOSS_TRUNCATED), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_TRUNCATED), 0);
 }
 
 static void handlers(void **state)
@@ -383,7 +383,7 @@ static void fault_at_the_first_instruction(void **state)
 		faulting();
 	assert_int_equal(sigaction(SIGILL, &before, NULL), 0);
 	assert_int_equal(handled, 20);
-	assert_int_equal(loss_count(LOSS_TRUNCATED), 0);
+	assert_int_equal(loss_count(FORMAT_LOSS_TRUNCATED), 0);
 }
 
 int main(void)

@@ -18,6 +18,7 @@
 #include "libpmem/rules.h"
 #include "libpmem/store.h"
 #include "libpmem/tree.h"
+#include "tests/unit/store_reset.h"
 
 __thread struct walker *walker;
 
@@ -68,10 +69,12 @@ int walker_begin(void **state)
 	void *address[4];
 
 	(void)state;
+	if (!made)
+		modules_find_program();
 	if (!made && (!modules_init() || !tree_init(WALKER_NODES)))
 		return 1;
 	made = true;
-	loss_fork_child();
+	store_reset();
 	backtrace(address, 4); /* loads what it needs */
 	walker_make();
 	walker_forget(WALKER_NODES);

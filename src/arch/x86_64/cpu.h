@@ -18,6 +18,7 @@ enum {
 	ARCH_DWARF_RA = 16,
 	ARCH_DWARF_REGISTERS = 17,
 	ARCH_ADDRESS_BITS = 47,
+	ARCH_ELF_MACHINE = 62, /* EM_X86_64 */
 };
 
 /* vdso(7) */

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * timeline.c - when a point is taken, and the walk over all call stacks after it, see timeline.h.
+ *
+ * A walk reads FORMAT_CHUNK ids a step: all threads' frees first, then all threads' allocations, so that live is never
+ * negative.  Its samples have the time of the point that it began with, and when it is complete that point gets the sums.
+ *
+ * A signal handler that interrupts a slice may fork.  The child then returns into the slice, whose memory in the store is
+ * the parent's: is_parent() ends it before the next step.  timeline_fork_child() cannot reset what is in use there and
+ * only sets forked.
+ */
+#include "libpmem/timeline.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/format.h"
+#include "libpmem/counters.h"
+#include "libpmem/lock.h"
+#include "libpmem/loss.h"
+#include "libpmem/peak.h"
+#include "libpmem/points.h"
+#include "libpmem/process.h"
+#include "libpmem/rss.h"
+#include "libpmem/series.h"
+#include "libpmem/settings.h"
+#include "libpmem/store.h"
+#include "libpmem/sys.h"
+#include "libpmem/thread.h"
+#include "libpmem/tree.h"
+
+enum { MS_NS = 1000000 };
+
+static _Atomic uint64_t due_ns = UINT64_MAX; /* of CLOCK_MONOTONIC: when the next point is due */
+static _Atomic bool walking;		     /* a walk is in progress: a hint */
+static _Atomic uint64_t spent_ns;	     /* on all this; written under lock */
+static _Atomic bool forked;		     /* this process began inside a slice of its parent */
+
+static struct lock lock = {.rank = LOCK_TIMELINE};
+
+/* The walk in progress.  Under lock. */
+static struct {
+	struct format_point *point; /* NULL = there is no walk */
+	uint64_t time_ns;	    /* of the point */
+	uint64_t least;		    /* bytes that are worth a sample */
+	uint32_t next_id;
+	uint32_t limit;
+	uint64_t alloc_bytes; /* sums */
+	uint64_t alloc_count;
+	uint64_t cost_ns; /* so far; of the last one when there is none */
+} walk;
+
+static uint32_t last_epoch; /* of the peak, at the last point.  Under lock. */
+
+static struct counter_totals totals[FORMAT_CHUNK]; /* under lock */
+
+static uint64_t get(const _Atomic uint64_t *from)
+{
+	return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *to, uint64_t value)
+{
+	atomic_store_explicit(to, value, memory_order_relaxed);
+}
+
+/* False in a child that was forked by a signal handler inside a slice, before or after its first event. */
+static bool is_parent(void)
+{
+	return process_records() && !atomic_load_explicit(&forked, memory_order_relaxed);
+}
+
+static bool is_off(void)
+{
+	return settings.timeline_ms == 0;
+}
+
+/* Time since the start of the process. */
+static uint64_t since_start(uint64_t now_ns)
+{
+	uint64_t start_ns = store_head()->start_monotonic_ns;
+
+	return now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
+/* --- budget ---------------------------------------------------------------------------------- */
+
+static bool may_spend(uint64_t more_ns, uint64_t now_ns)
+{
+	uint64_t share = since_start(now_ns) / TIMELINE_SHARE;
+
+	return get(&spent_ns) + more_ns <= (share > TIMELINE_CREDIT_NS ? share : TIMELINE_CREDIT_NS);
+}
+
+static void spend(uint64_t time_ns)
+{
+	set(&spent_ns, get(&spent_ns) + time_ns);
+	set(&store_head()->timeline_ns, get(&spent_ns));
+}
+
+/* --- points ---------------------------------------------------------------------------------- */
+
+static void note_peak(uint64_t time_ns)
+{
+	uint32_t epoch = peak_epoch();
+
+	if (epoch == last_epoch)
+		return;
+	last_epoch = epoch;
+	set(&store_head()->peak_ns, time_ns);
+}
+
+/* Takes a point, now.  Returns its place, or NULL. */
+static struct format_point *take_point(uint64_t now_ns, struct points_values *values)
+{
+	struct format_header *head = store_head();
+	struct format_point *point;
+	uint64_t time_ns = since_start(now_ns);
+
+	/* The coarse clock may stand still, or not have passed the start yet. */
+	values->time_ns = time_ns > points_last_ns() ? time_ns : points_last_ns() + 1;
+	values->live_bytes = peak_live_bytes();
+	values->rss_bytes = rss_bytes();
+	values->lost_events = loss_count(FORMAT_LOSS_EVENTS);
+	/* A signal handler may have forked by now. */
+	if (!is_parent())
+		return NULL;
+	note_peak(values->time_ns);
+	point = points_add(values);
+	set(&head->live_bytes_hint, values->live_bytes);
+	set(&head->update_ns, values->time_ns);
+	set(&due_ns, head->start_monotonic_ns + points_due_ns());
+	return point;
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+static void set_point(struct format_point *point)
+{
+	walk.point = point;
+	atomic_store_explicit(&walking, point != NULL, memory_order_relaxed);
+}
+
+static void begin_walk(struct format_point *point, const struct points_values *values)
+{
+	uint64_t part = values->live_bytes / TIMELINE_PART;
+
+	walk.time_ns = values->time_ns;
+	walk.least = part > TIMELINE_LEAST ? part : TIMELINE_LEAST;
+	walk.next_id = 0;
+	walk.limit = tree_stack_limit();
+	walk.alloc_bytes = walk.alloc_count = 0;
+	walk.cost_ns = 0;
+	set_point(point);
+}
+
+/* Gives its point the sums, if the point is still there. */
+static void end_walk(void)
+{
+	struct format_point *point = walk.point;
+
+	set_point(NULL);
+	if (get(&point->time_ns) != walk.time_ns)
+		return;
+	set(&point->alloc_count, walk.alloc_count);
+	set(&point->alloc_bytes, walk.alloc_bytes);
+}
+
+/* Reads one side of the counters [first, end) of all threads.  Returns true if any thread has them. */
+static bool read_counters(uint32_t first, uint32_t end,
+			  void (*read)(const struct counters *, uint32_t, struct counter_totals *))
+{
+	const struct thread *thread;
+	bool any = false;
+	uint32_t id;
+
+	for (thread = thread_first(); thread; thread = thread->next) {
+		if (!counters_has_chunk(&thread->counters, first))
+			continue;
+		for (id = first; id < end; id++)
+			read(&thread->counters, id, &totals[id - first]);
+		any = true;
+	}
+	return any;
+}
+
+static void note(uint32_t id, const struct counter_totals *read)
+{
+	const struct series_reading reading = {.time_ns = walk.time_ns,
+					       .live_bytes = read->alloc_bytes - read->free_bytes,
+					       .alloc_bytes = read->alloc_bytes};
+
+	walk.alloc_bytes += read->alloc_bytes;
+	walk.alloc_count += read->alloc_count;
+	if (id > 0)
+		series_note(id, &reading, walk.least);
+}
+
+static void step(void)
+{
+	uint32_t first = walk.next_id;
+	uint32_t end = walk.limit - first > FORMAT_CHUNK ? first + FORMAT_CHUNK : walk.limit;
+	bool any;
+	uint32_t id;
+
+	memset(totals, 0, sizeof(totals));
+	any = read_counters(first, end, counters_read_frees);
+	any |= read_counters(first, end, counters_read_allocs);
+	for (id = first; any && id < end && is_parent(); id++)
+		note(id, &totals[id - first]);
+	walk.next_id = end;
+	if (end >= walk.limit && is_parent())
+		end_walk();
+}
+
+/* Goes on with the walk until it is complete, or the time is deadline_ns.  Returns the time. */
+static uint64_t go_on(uint64_t begin_ns, uint64_t deadline_ns)
+{
+	uint64_t time_ns = begin_ns;
+
+	while (walk.point && time_ns < deadline_ns && is_parent()) {
+		step();
+		time_ns = sys_monotonic_ns();
+	}
+	walk.cost_ns += time_ns - begin_ns;
+	return time_ns;
+}
+
+/* --- slices ---------------------------------------------------------------------------------- */
+
+static void reset(void)
+{
+	points_begin(settings.timeline_ms * MS_NS);
+	series_forget();
+	set_point(NULL);
+	walk.cost_ns = 0;
+	last_epoch = peak_epoch();
+	set(&spent_ns, 0);
+	set(&due_ns, store_head()->start_monotonic_ns);
+	atomic_store_explicit(&forked, false, memory_order_relaxed);
+}
+
+/* What follows a slice, in the process that did it or in a child that was forked inside it. */
+static void end_slice(uint64_t begin_ns, uint64_t end_ns)
+{
+	if (is_parent())
+		spend(end_ns - begin_ns);
+	if (atomic_load_explicit(&forked, memory_order_relaxed))
+		reset();
+	lock_drop(&lock);
+}
+
+static void slice(uint64_t coarse_ns)
+{
+	uint64_t begin_ns = sys_monotonic_ns(), end_ns;
+	struct points_values values;
+	struct format_point *point = NULL;
+
+	if (coarse_ns >= get(&due_ns))
+		point = take_point(coarse_ns, &values);
+	if (point && !walk.point && may_spend(walk.cost_ns, coarse_ns))
+		begin_walk(point, &values);
+	end_ns = sys_monotonic_ns();
+	if (walk.point && may_spend(0, coarse_ns))
+		end_ns = go_on(end_ns, end_ns + TIMELINE_SLICE_NS);
+	end_slice(begin_ns, end_ns);
+}
+
+void timeline_check(void)
+{
+	uint64_t now_ns = sys_monotonic_coarse_ns();
+	bool goes_on = atomic_load_explicit(&walking, memory_order_relaxed);
+
+	if (now_ns < get(&due_ns) && !(goes_on && may_spend(0, now_ns)))
+		return;
+	if (!lock_try(&lock))
+		return;
+	/* By now the lock may have been somebody else's: slice() looks at what is due itself. */
+	if (is_parent())
+		slice(now_ns);
+	else
+		lock_drop(&lock);
+}
+
+/* Returns false if this thread has the lock, or another one keeps it. */
+static bool take_lock(void)
+{
+	uint64_t give_up_ns = sys_monotonic_ns() + TIMELINE_FINAL_NS;
+	uint32_t rounds = 0;
+
+	while (!lock_try(&lock)) {
+		if (lock_mine(&lock) || sys_monotonic_ns() >= give_up_ns)
+			return false;
+		lock_pause(&rounds);
+	}
+	return true;
+}
+
+void timeline_final(void)
+{
+	struct points_values values;
+	struct format_point *point;
+	uint64_t begin_ns;
+
+	if (is_off() || !is_parent())
+		return;
+	if (!take_lock()) {
+		loss_add(FORMAT_LOSS_TIMELINE, 1);
+		return;
+	}
+	begin_ns = sys_monotonic_ns();
+	point = take_point(begin_ns, &values);
+	if (point)
+		begin_walk(point, &values);
+	end_slice(begin_ns, go_on(begin_ns, begin_ns + TIMELINE_FINAL_NS));
+}
+
+/* --- start ----------------------------------------------------------------------------------- */
+
+/* Without a log snapshot.c does not need rss.c and leaves it alone. */
+void timeline_init(void)
+{
+	if (is_off())
+		return;
+	if (!settings.log)
+		rss_init();
+	reset();
+}
+
+void timeline_fork_child(void)
+{
+	if (is_off())
+		return;
+	if (!settings.log)
+		rss_fork_child();
+	if (lock_mine(&lock)) {
+		/* Nothing is due before the slice has ended. */
+		set(&due_ns, UINT64_MAX);
+		atomic_store_explicit(&forked, true, memory_order_relaxed);
+		return;
+	}
+	lock_reset(&lock);
+	reset();
+}
