@@ -11,7 +11,9 @@ import shutil
 import subprocess
 
 import pmem_log
+import pmem_report
 import pmem_run
+import pmem_tool
 import pmem_truth
 
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
@@ -43,12 +45,42 @@ def claims(name):
     return pmem_truth.read((CASES / name / "expect.md").read_text())
 
 
-class Outcome:
-    """One run of a case: exit status, stderr, and the folder with the logs."""
+def sources(name, claim):
+    """Who must confirm a claim of the case, see pmem_truth.sources().  An image that executes another one leaves its
+    state to its profile (doc/LOG.md, "What an end leaves")."""
+    found = pmem_truth.sources(claim)
+    if claim.selector and claim.selector[0] == "image" and int(claim.selector[1]) < _last_image(name):
+        found = tuple(s for s in found if s == pmem_truth.PROFILE)
+    return found
 
-    def __init__(self, name, process, folder):
-        self.name, self.code, self.err, self.folder = name, process.returncode, process.stderr, folder
-        self._logs = None
+
+class Image:
+    """One process image: its log and its profile have one name but for the ending.  Either may be missing."""
+
+    def __init__(self, stem):
+        self.stem, self.suffix = stem, int(stem.split(".")[2]) if stem.count(".") == 2 else 1
+        self.log = self.report = None
+        self._views = {}
+
+    def view(self, source):
+        """The image in the words of the truth blocks, or None."""
+        found = self.log if source == pmem_truth.LOG else self.report
+        if found is not None and source not in self._views:
+            kind = pmem_truth.LogView if source == pmem_truth.LOG else pmem_truth.ReportView
+            self._views[source] = kind(found)
+        return self._views.get(source)
+
+    def score(self, asked):
+        """How many of the (claim, source) pairs hold."""
+        return sum(self.view(source) is not None and self.view(source).holds(claim) for claim, source in asked)
+
+
+class Outcome:
+    """One run of a case: exit status, stderr, and the folder with the logs and profiles."""
+
+    def __init__(self, name, process, folder, tool):
+        self.name, self.code, self.err, self.folder, self.tool = name, process.returncode, process.stderr, folder, tool
+        self._logs = self._images = self._reports = None
 
     def logs(self):
         if self._logs is None:
@@ -56,8 +88,24 @@ class Outcome:
             self._logs = [pmem_log.parse(p, totals) for p in pmem_log.find(self.folder)]
         return self._logs
 
-    def views(self):
-        return [pmem_truth.View(log) for log in self.logs()]
+    def reports(self):
+        if self._reports is None:
+            self._reports = [pmem_report.read(self.tool, p) for p in pmem_report.find(self.folder)]
+        return self._reports
+
+    def images(self):
+        """In the order of their start."""
+        if self._images is None:
+            found = {}
+            for kind, sources_ in (("log", self.logs()), ("report", self.reports())):
+                for source in sources_:
+                    stem = pathlib.Path(source.paths[-1]).stem
+                    setattr(found.setdefault(stem, Image(stem)), kind, source)
+            self._images = sorted(found.values(), key=lambda i: ((i.report or i.log).start, i.stem))
+        return self._images
+
+    def views(self, source=pmem_truth.LOG):
+        return [i.view(source) for i in self.images() if i.view(source)]
 
     def strangers(self):
         return sorted(n for n in os.listdir(self.folder) if not OURS.match(n))
@@ -66,6 +114,8 @@ class Outcome:
 class Cases:
     def __init__(self, lib, tmp):
         self.lib, self.tmp, self.done = lib, tmp, {}
+        self.tool = pmem_tool.Tool(lib, tmp / "tool")
+        self.tool.tmp.mkdir()
 
     def build(self, name):
         copy = self.tmp / "cases" / name
@@ -86,35 +136,20 @@ class Cases:
             env = pmem_run.environment(None, ENVIRONMENT.get(name))
             process = subprocess.run([copy / "run.sh", self.lib], cwd=folder, env=env, stdin=subprocess.DEVNULL,
                                      capture_output=True, text=True, errors="replace", timeout=300)
-            self.done[name, repeat] = Outcome(name, process, folder)
+            self.done[name, repeat] = Outcome(name, process, folder, self.tool)
         return self.done[name, repeat]
 
 
-def _best(views, claims_, count):
-    """The count views that satisfy most claims: the processes that the block speaks of."""
-    return sorted(views, key=lambda v: -sum(v.holds(c) for c in claims_))[:count]
+def _last_image(name):
+    return max(int(c.selector[1]) for c in claims(name) if c.selector and c.selector[0] == "image")
 
 
-def _images(logs):
-    """The logs of successive images of one process, by the suffix of their names."""
-    def suffix(log):
-        match = re.match(r"pmem\.\d+\.(\d+)\.log", pathlib.Path(log.paths[-1]).name)
-        return int(match.group(1)) if match else 1
-    return sorted(logs, key=suffix)
-
-
-def views_for(outcome, claim):
-    """The views in which claim must hold; an empty list with a reason if only the profile can tell."""
-    same = [c for c in pmem_truth.checkable(claims(outcome.name)) if c.selector == claim.selector]
+def images_for(outcome, claim):
+    """The images in which claim must hold: those that its line names or, of all, those that fit its block best."""
     kind, value = claim.selector or (None, None)
     if kind == "run":
-        return outcome.views()[int(value) - 1:int(value)], "no such run"
+        return outcome.images()[int(value) - 1:int(value)]
     if kind == "image":
-        last = max(int(c.selector[1]) for c in claims(outcome.name))
-        images = _images(outcome.logs())
-        if int(value) == last:
-            return [pmem_truth.View(images[-1])] if images else [], "no log"
-        if len(images) == last and images[int(value) - 1].last:
-            return [pmem_truth.View(images[int(value) - 1])], ""
-        return [], "issue 3: an image that ends by exec leaves its state to the profile"
-    return _best(outcome.views(), same, ENDINGS.get(outcome.name, 1)), "no log"
+        return [i for i in outcome.images() if i.suffix == int(value)]
+    block = [(c, s) for c in claims(outcome.name) if c.selector == claim.selector for s in sources(outcome.name, c)]
+    return sorted(outcome.images(), key=lambda i: -i.score(block))[:ENDINGS.get(outcome.name, 1)]

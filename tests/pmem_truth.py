@@ -1,29 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pmem_truth - the truth blocks of tests/cases/*/expect.md, and what a log says about them.
+"""pmem_truth - the truth blocks of tests/cases/*/expect.md, and what a log or a report says about them.
 
-A block line is [SELECTOR] SUBJECT NAME key=value...; every key becomes one Claim.  The log holds bytes
-only: claims that need the profile are listed in NOT_IN_LOG with the issue that brings them.  An unknown
-word anywhere is an error, never ignored.
+A block line is [SELECTOR] SUBJECT NAME key=value...; every key becomes one Claim.  Claims about bytes are
+asked of the log and of the profile's report, the others of the report only: sources() tells.  Nothing
+answers those in LATER.  An unknown word anywhere is an error, never ignored.
 """
 import re
 from collections import namedtuple
 
 import pmem_names
 
-# key -> why the log cannot answer
-NOT_IN_LOG = {
-    "live_blocks": "issue 3: block counts come with the profile, the log holds bytes",
-    "calls": "issue 3: block counts come with the profile, the log holds bytes",
-    "blocks": "issue 3: block counts come with the profile, the log holds bytes",
-    "temp": "issue 3: temporary allocations come with the profile",
-    "at_peak": "issue 3: the composition of the peak comes with the profile",
+# key -> the issue that brings an answer
+LATER = {
     "mmap_live_of_program": "issue 7: mappings made by the program itself are not heap (optional in the case)",
+}
+LOG, PROFILE = "log", "profile"
+# What a log has no word for: it holds bytes, of the last moment.
+PROFILE_ONLY = {"live_blocks", "calls", "blocks", "temp", "at_peak_bytes", "at_peak_blocks"}
+# key of a claim about call stacks -> field of their entries
+FIELDS = {
+    "live_bytes": "live", "bytes": "alloc_total", "live_blocks": "live_blocks", "calls": "alloc_blocks",
+    "temp": "temporary", "at_peak_bytes": "peak_bytes", "at_peak_blocks": "peak_blocks",
 }
 SUBJECTS = ("site", "caller", "stack")
 KEYS = {"live_bytes", "bytes", "live_blocks", "calls", "temp"}
 FLAGS = {"preload-only"}
 
-# silent: a site without bytes, of which the log has no entry (doc/LOG.md)
+# silent: a site without bytes, of which the log has no entry (doc/LOG.md); the profile has one
 Claim = namedtuple("Claim", "selector subject name key low high text silent")
 
 
@@ -66,7 +69,7 @@ def _line(text):
             yield Claim(selector, subject, words[1], key, low, high, text, silent)
     elif subject == "at_peak":
         for key, low, high in _pairs(words[2:], {"bytes", "blocks"}, text):
-            yield Claim(selector, "at_peak", words[1], "at_peak", low, high, text, False)
+            yield Claim(selector, "site", words[1], "at_peak_" + key, low, high, text, False)
     elif subject == "live_total_of_program":
         for key, low, high in _pairs(words[1:], {"bytes", "blocks"}, text):
             yield Claim(selector, subject, "", key, low, high, text, False)
@@ -95,12 +98,19 @@ def read(expect):
     return [claim for line in lines for claim in _line(line)]
 
 
-class View:
-    """The final state of one log, asked in the words of the truth blocks."""
+def sources(claim):
+    """Who must confirm the claim: LOG, PROFILE, both or, with an issue in LATER, none."""
+    if claim.key in LATER:
+        return ()
+    return (PROFILE,) if claim.key in PROFILE_ONLY else (LOG, PROFILE)
 
-    def __init__(self, log):
-        self.log = log
-        self.entries = [(e, pmem_names.stack(e)) for e in log.state().values()]
+
+class View:
+    """The final state of one log or report, asked in the words of the truth blocks."""
+
+    def __init__(self, source):
+        self.source = source
+        self.entries = [(e, pmem_names.stack(e)) for e in source.state().values()]
 
     def site(self, name):
         return [e for e, frames in self.entries if pmem_names.function(frames[0]) == name]
@@ -109,7 +119,7 @@ class View:
         found = [e for e, frames in self.entries
                  if any(pmem_names.function(f) == name and not pmem_names.is_runtime(f) for f in frames)]
         return found or [e for e, frames in self.entries
-                         if any(name in pmem_names.inlined(f) for f in frames if self.is_own(f))]
+                         if any(name in self.inlined(f) for f in frames if self.is_own(f))]
 
     def stack(self, path):
         names = re.split(r"[;>]+", path)
@@ -121,32 +131,36 @@ class View:
         names = [pmem_names.function(f) for f in reversed(frames)]
         return names[names.index(root):] if root in names else None
 
+    @staticmethod
+    def inlined(frame):
+        return pmem_names.inlined(frame)
+
     def program_entries(self):
         """Call stacks whose site lies in the program itself, not in libc or the loader."""
         return [(e, f) for e, f in self.entries if self.is_own(f[0])]
 
     def is_own(self, frame):
-        return frame.object == self.log.exe
+        return frame.object == self.source.exe
 
-    def blocks_of_size(self, size):
-        """Live bytes of the stacks through a foreign-function call that hold whole blocks of size."""
-        return sum(e.live for e, frames in self.entries
-                   if any("ffi" in f.object or "ctypes" in f.object or "ffi" in f.symbol for f in frames)
-                   and e.live % size == 0)
+    def foreign(self):
+        """Call stacks through a foreign-function call."""
+        return [e for e, frames in self.entries
+                if any("ffi" in f.object or "ctypes" in f.object or "ffi" in f.symbol for f in frames)]
 
     def value(self, claim):
-        """What the log says; None if it knows nothing of the subject."""
+        """What the source says; None if it knows nothing of the subject."""
         if claim.subject in SUBJECTS:
             entries = getattr(self, claim.subject)(claim.name)
             if not entries:
-                return 0 if claim.silent else None
-            return sum(e.live if claim.key == "live_bytes" else e.alloc_total for e in entries)
+                return self.of_nothing(claim)
+            return sum(getattr(e, FIELDS[claim.key]) for e in entries)
         if claim.subject == "live_total_of_program":
-            return sum(e.live for e, _ in self.program_entries())
+            field = "live" if claim.key == "bytes" else "live_blocks"
+            return sum(getattr(e, field) for e, _ in self.program_entries())
         if claim.subject == "distinct_call_sites":
             return len({(f[0].object, f[0].symbol, f[0].offset) for _, f in self.program_entries()})
         if claim.subject == "peak_bytes":
-            return self.log.last.figure("peak") if self.log.last else None
+            return self.peak()
         if claim.subject == "blocks_of_size":
             return self.blocks_of_size(int(claim.name))
         raise TruthError("no way to check %r" % (claim,))
@@ -156,5 +170,35 @@ class View:
         return value is not None and claim.low <= value <= claim.high
 
 
-def checkable(claims):
-    return [c for c in claims if c.key not in NOT_IN_LOG]
+class LogView(View):
+    """A log: bytes only."""
+
+    @staticmethod
+    def of_nothing(claim):
+        return 0 if claim.silent else None
+
+    def peak(self):
+        return self.source.last.figure("peak") if self.source.last else None
+
+    def blocks_of_size(self, size):
+        """Live bytes of the foreign call stacks that may hold whole blocks of size."""
+        return sum(e.live for e in self.foreign() if e.live % size == 0)
+
+
+class ReportView(View):
+    """A report on a profile: it knows every key."""
+
+    @staticmethod
+    def of_nothing(claim):
+        return None
+
+    @staticmethod
+    def inlined(frame):
+        return pmem_names.inlined(frame._replace(symbol=""))  # the offset is the file's already
+
+    def peak(self):
+        return self.source.totals["peak_live_bytes"]
+
+    def blocks_of_size(self, size):
+        """Live bytes of the foreign call stacks whose live blocks have size on average."""
+        return sum(e.live for e in self.foreign() if e.live_blocks and e.live == e.live_blocks * size)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_cases - every program of tests/cases: it behaves as without the library, and its log tells the truth.
+"""test_cases - every program of tests/cases: it behaves as without the library; log and profile tell the truth.
 
-One test per key of a truth block, so that a key that the log cannot answer yet is skipped by itself, with
-the number of the issue.  PMEM_TEST_REPEAT=N runs the threaded cases N times (default 1).
+One test per key of a truth block and source (the log, or `pmem report --json` of the profile); a key that
+nothing answers yet is skipped by itself, with the number of the issue.  PMEM_TEST_REPEAT=N runs the threaded cases N times (default 1).
 """
 import os
 
@@ -12,6 +12,8 @@ import pmem_cases
 import pmem_truth
 
 REPEAT = int(os.environ.get("PMEM_TEST_REPEAT") or 1)
+# Cases that take from the recorder what it needs: their profiles may be incomplete, and say so.
+LOSSY = ()
 
 
 def runs():
@@ -24,10 +26,12 @@ def claim_params():
     for name, k in runs():
         for i, c in enumerate(pmem_cases.claims(name)):
             label = "%s:%s%s.%s" % (name, "-".join(c.selector) + "-" if c.selector else "", c.name or c.subject, c.key)
-            marks = []
-            if c.key in pmem_truth.NOT_IN_LOG:
-                marks = [pytest.mark.skip(reason=pmem_truth.NOT_IN_LOG[c.key])]
-            yield pytest.param(name, k, c, id=label + (".%d" % k if k else ""), marks=marks)
+            label += ".%d" % k if k else ""
+            if c.key in pmem_truth.LATER:
+                later = pytest.mark.skip(reason=pmem_truth.LATER[c.key])
+                yield pytest.param(name, k, c, pmem_truth.PROFILE, id=label, marks=[later])
+            for source in pmem_cases.sources(name, c):
+                yield pytest.param(name, k, c, source, id="%s-%s" % (label, source))
 
 
 @pytest.fixture(scope="session")
@@ -61,16 +65,31 @@ def test_logs_are_well_formed(cases, name, k):
             assert snapshot.threshold > 0
 
 
-@pytest.mark.parametrize("name,k,claim", list(claim_params()))
-def test_truth(cases, name, k, claim):
+@pytest.mark.parametrize("name,k", [pytest.param(n, k, id="%s.%d" % (n, k) if k else n) for n, k in runs()])
+def test_profiles_are_whole(cases, name, k):
+    """pmem_report checks the sums of each; here: each log has its profile, undamaged and of the same process."""
+    outcome = cases.outcome(name, k)
+    for report in outcome.reports():
+        assert report.losses["damage_count"] == 0, (report.paths, report.losses["damage"])
+        assert report.losses["internal"] == 0, report.paths
+        assert report.losses["complete"] or name in LOSSY, (report.paths, report.losses)
+    for image in outcome.images():
+        assert image.report, "no profile beside %s" % image.log.paths
+        if image.log:
+            assert (image.log.exe, image.log.pid, image.log.start) == (
+                image.report.exe, image.report.pid, image.report.start)
+
+
+@pytest.mark.parametrize("name,k,claim,source", list(claim_params()))
+def test_truth(cases, name, k, claim, source):
     outcome = cases.outcome(name, k)
     if outcome.code == 77:
         pytest.skip("run.sh says 77")
-    views, reason = pmem_cases.views_for(outcome, claim)
-    if not views and reason.startswith("issue"):
-        pytest.skip(reason)
-    assert len(views) == (pmem_cases.ENDINGS.get(name, 1) if not claim.selector else 1), reason
-    for view in views:
+    images = pmem_cases.images_for(outcome, claim)
+    assert len(images) == (pmem_cases.ENDINGS.get(name, 1) if not claim.selector else 1)
+    for image in images:
+        view = image.view(source)
+        assert view, "%s has no %s" % (image.stem, source)
         value = view.value(claim)
-        assert value is not None, "%s %s is in no call stack of %s" % (claim.subject, claim.name, view.log.paths)
+        assert value is not None, "%s %s is in no call stack of %s" % (claim.subject, claim.name, view.source.paths)
         assert claim.low <= value <= claim.high, "%s: %s says %d" % (claim.text, claim.key, value)

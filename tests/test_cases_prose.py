@@ -24,7 +24,7 @@ def live(entries):
 
 def test_each_forked_child_has_a_log_of_its_own(cases):
     found = views(cases, "06-fork-child-has-own-profile")
-    assert len({v.log.pid for v in found}) == len(found) == 4
+    assert len({v.source.pid for v in found}) == len(found) == 4
     parents = [v for v in found if v.site("leak_parent")]
     assert len(parents) == 1 and not parents[0].site("leak_child")
     for child in found:
@@ -36,10 +36,10 @@ def test_each_forked_child_has_a_log_of_its_own(cases):
 
 
 def test_vfork_children_do_not_write_into_the_parents_log(cases):
-    found = [v for v in views(cases, "07-vfork-spawn-system-popen") if os.path.basename(v.log.exe) == "prog"]
+    found = [v for v in views(cases, "07-vfork-spawn-system-popen") if os.path.basename(v.source.exe) == "prog"]
     assert len(found) == 1
     assert live(found[0].site("main_leak")) == 8880
-    assert len(found[0].log.snapshots) == 1, "a child's _exit is no end of the parent"
+    assert len(found[0].source.snapshots) == 1, "a child's _exit is no end of the parent"
 
 
 def test_images_of_one_process_do_not_share_a_log(cases):
@@ -103,11 +103,11 @@ def test_blocks_that_crossed_a_deepbind_border_are_no_leak(cases):
     main = found.site("main")
     assert live(e for e in main if e.frames[0].symbol == "malloc") < 1000, "500 blocks of 100 bytes are all dead"
     if live(main) >= 1000:  # realloc in the program, free in the plugin: the log must say that blocks escaped
-        assert int(found.log.last.figures.get("stale_blocks", 0)) > 0
+        assert int(found.source.last.figures.get("stale_blocks", 0)) > 0
 
 
 def test_a_stripped_program_has_no_invented_names(cases):
-    found = [v for v in views(cases, "42-stripped-with-debuglink") if "/none/" in v.log.exe]
+    found = [v for v in views(cases, "42-stripped-with-debuglink") if "/none/" in v.source.exe]
     assert len(found) == 1
     program = [f for e, frames in found[0].entries for f in frames if f.object.endswith("/none/prog")]
     assert program and not [f for f in program if f.symbol]
@@ -121,8 +121,8 @@ def test_inlined_calls_are_told_apart(cases):
 
 def test_rss_stands_beside_live_bytes(cases):
     fragmented, = views(cases, "70-fragmentation")
-    assert any(s.figure("rss") >= 100 << 20 for s in fragmented.log.snapshots)
-    assert fragmented.log.last.figure("live") < 13 << 20
+    assert any(s.figure("rss") >= 100 << 20 for s in fragmented.source.snapshots)
+    assert fragmented.source.last.figure("live") < 13 << 20
 
 
 def test_a_block_that_glibc_maps_is_counted_once(cases):
@@ -132,7 +132,7 @@ def test_a_block_that_glibc_maps_is_counted_once(cases):
 
 def test_processes_of_a_script_each_have_their_log(cases):
     found = views(cases, "72-shell-pipeline")
-    assert {"bash", "sort", "seq", "head", "tr"} <= {os.path.basename(v.log.exe) for v in found}
+    assert {"bash", "sort", "seq", "head", "tr"} <= {os.path.basename(v.source.exe) for v in found}
 
 
 def test_every_key_of_every_truth_block_is_understood():

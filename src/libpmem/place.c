@@ -14,7 +14,10 @@
 #include "libpmem/sys.h"
 #include "libpmem/text.h"
 
-enum { STEM_MAX = PLACE_NAME_SIZE - 32 }; /* room for suffix, ending and the log's .1 */
+enum {
+	STEM_MAX = PLACE_NAME_SIZE - 32, /* room for suffix, ending and the log's .1 */
+	DIR_FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC,
+};
 
 extern char **environ;
 
@@ -23,7 +26,7 @@ struct place place_out = {.dir = KEPT_NONE_INIT};
 struct place place_tmp = {.dir = KEPT_NONE_INIT};
 
 static char stem[PLACE_NAME_SIZE];
-static char program[PATH_MAX]; /* for %e; also scratch */
+static char scratch[PATH_MAX];
 static struct utsname host;
 static unsigned suffix_now = 1;
 
@@ -36,7 +39,7 @@ int place_dir(struct place *place)
 		return fd;
 	if (!place->path[0])
 		return -ENOENT;
-	fd = sys_openat(AT_FDCWD, place->path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	fd = sys_openat(AT_FDCWD, place->path, DIR_FLAGS, 0);
 	error = place->dir.known ? kept_retake(&place->dir, fd) : kept_take(&place->dir, fd);
 	return error < 0 ? error : place->dir.fd;
 }
@@ -48,7 +51,21 @@ static void find_start(void)
 	/* "(unreachable)...": not a path. */
 	if (size < 0 || place_start.path[0] != '/')
 		place_start.path[0] = '\0';
-	kept_take(&place_start.dir, sys_openat(AT_FDCWD, ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0));
+	kept_take(&place_start.dir, sys_openat(AT_FDCWD, ".", DIR_FLAGS, 0));
+}
+
+/* The absolute path of a directory; "" if it is not known. */
+static void set_path(struct place *place, const char *path, size_t size)
+{
+	struct text text = {.bytes = place->path, .room = PATH_MAX - 1};
+	bool known = path[0] == '/' || place_start.path[0];
+
+	if (path[0] != '/') {
+		text_string(&text, place_start.path);
+		text_char(&text, '/');
+	}
+	text_bytes(&text, path, size);
+	place->path[known && !text.truncated ? text.size : 0] = '\0';
 }
 
 static void find_tmp(void)
@@ -62,19 +79,19 @@ static void find_tmp(void)
 		if (strncmp(*entry, key, sizeof(key) - 1) != 0)
 			continue;
 		value = *entry + sizeof(key) - 1;
-		if (strlen(value) < PATH_MAX)
-			memcpy(place_tmp.path, value, strlen(value) + 1);
+		if (*value)
+			set_path(&place_tmp, value, strlen(value));
 		return;
 	}
 }
 
 static void put_program_name(struct text *text)
 {
-	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", program, sizeof(program) - 1);
+	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", scratch, sizeof(scratch) - 1);
 	const char *slash;
 
-	program[size > 0 ? size : 0] = '\0';
-	slash = strrchr(program, '/');
+	scratch[size > 0 ? size : 0] = '\0';
+	slash = strrchr(scratch, '/');
 	text_safe(text, slash ? slash + 1 : "program");
 }
 
@@ -143,18 +160,15 @@ static void find_out(void)
 		place_out = place_start;
 		return;
 	}
-	if (settings.out[0] != '/') {
-		struct text text = {.bytes = place_out.path, .room = PATH_MAX - 1};
-
-		text_string(&text, place_start.path);
-		text_char(&text, '/');
-		text_bytes(&text, settings.out, size);
-		place_out.path[text.truncated ? 0 : text.size] = '\0';
-	} else if (size < PATH_MAX) {
-		memcpy(place_out.path, settings.out, size ? size : 1);
-		place_out.path[size ? size : 1] = '\0';
+	size = size ? size : 1;
+	set_path(&place_out, settings.out, size);
+	if (place_out.path[0]) {
+		place_dir(&place_out);
+	} else {
+		memcpy(scratch, settings.out, size);
+		scratch[size] = '\0';
+		kept_take(&place_out.dir, sys_openat(AT_FDCWD, scratch, DIR_FLAGS, 0));
 	}
-	place_dir(&place_out);
 }
 
 void place_init(void)

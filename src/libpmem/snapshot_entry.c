@@ -2,47 +2,19 @@
 /*
  * snapshot_entry.c - one call stack as text, and its hash.
  *
- * The hash is FNV-1a (64 bits) over what stays the same from run to run; doc/LOG.md says over which
- * bytes, and the tool computes the same.
+ * The hash is that of core/stack_hash.h, which the tool computes too.
  */
 #include "libpmem/snapshot_entry.h"
 
 #include <string.h>
 
+#include "core/stack_hash.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
 #include "libpmem/tree.h"
 
-#define FNV_START UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
 /* pc32 of our own malloc(), whose module is libpmem.so itself; 0 = not asked for yet. */
 static uint32_t own_pc32;
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-	const uint8_t *at = bytes;
-	size_t i;
-
-	for (i = 0; i < size; i++)
-		hash = (hash ^ at[i]) * FNV_PRIME;
-	return hash;
-}
-
-/* Little-endian. */
-static uint64_t hash_uint(uint64_t hash, uint64_t value, unsigned size)
-{
-	for (; size > 0; size--) {
-		hash = (hash ^ (value & 0xff)) * FNV_PRIME;
-		value >>= 8;
-	}
-	return hash;
-}
-
-static uint64_t hash_string(uint64_t hash, const char *string)
-{
-	return hash_bytes(hash, string, strlen(string) + 1);
-}
 
 /* The name of a frame that is no code. */
 static const char *special_name(uint64_t number)
@@ -55,25 +27,26 @@ static const char *special_name(uint64_t number)
 static uint64_t hash_frame(uint64_t hash, const struct modules_location *location)
 {
 	const struct module *module = location->module;
+	struct stack_hash_frame frame;
 
 	if (!module)
-		return hash_string(hash, special_name(location->offset));
-	if (module->build_id.size)
-		hash = hash_bytes(hash, module->build_id.bytes, module->build_id.size);
-	else
-		hash = hash_string(hash, module->path);
-	hash = hash_uint(hash, location->offset, 8);
-	return module->instance ? hash_uint(hash, module->instance, 4) : hash;
+		return stack_hash_string(hash, special_name(location->offset));
+	frame = (struct stack_hash_frame){.build_id = module->build_id.bytes,
+					  .build_id_size = module->build_id.size,
+					  .path = module->path,
+					  .offset = location->offset,
+					  .instance = module->instance};
+	return stack_hash_code(hash, &frame);
 }
 
 uint64_t snapshot_entry_hash(uint32_t id)
 {
 	uint32_t hook = tree_stack_hook(id);
 	uint32_t node = tree_stack(id)->node;
-	uint64_t hash = FNV_START;
+	uint64_t hash = STACK_HASH_START;
 
 	if (hook != FORMAT_NO_HOOK)
-		hash = hash_string(hash, hook_name((enum format_hook)hook));
+		hash = stack_hash_string(hash, hook_name((enum format_hook)hook));
 	for (; node != TREE_ROOT; node = tree_parent(node)) {
 		struct modules_location location;
 

@@ -179,7 +179,8 @@ void store_fork_child(void)
 		atomic_store_explicit(&limits[kind], 0, memory_order_relaxed);
 	}
 	atomic_store_explicit(&block_count, 0, memory_order_relaxed);
-	memset(&first->header, 0, sizeof(first->header));
+	/* With the directory: the parent may have had no other block 0 than this. */
+	memset(first, 0, sizeof(*first));
 	store_first = first;
 	store_file_fork_child();
 }

@@ -7,9 +7,6 @@
  * The program may have closed our descriptor or reused its number: it is checked before each use and the file
  * opened again under its name.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* MREMAP_FIXED */
-#endif
 #include "libpmem/store_file.h"
 
 #include <stdatomic.h>
@@ -21,6 +18,7 @@
 #include "libpmem/place.h"
 #include "libpmem/settings.h"
 #include "libpmem/store.h"
+#include "libpmem/store_extents.h"
 #include "libpmem/sys.h"
 
 enum {
@@ -32,7 +30,6 @@ enum {
 	EXTENT_LARGE = 64, /* blocks */
 	RESERVE = 512,	   /* blocks for a sandbox: 8 MiB */
 	POOL_SIZE = 2 * RESERVE,
-	EXTENTS_MAX = 2048,
 	BACK_OFF = 64, /* blocks of memory that are handed out before the file is tried again */
 	MEMORY_MAX = FORMAT_BLOCKS_MAX,
 };
@@ -42,12 +39,6 @@ struct memory_block {
 	_Atomic(void *) bytes; /* NULL: not complete yet */
 	uint32_t entry;
 	uint32_t number; /* owned by who is flushing: where it is copied to; 0 = nowhere yet */
-};
-
-struct extent {
-	_Atomic(void *) bytes;
-	uint32_t blocks;
-	void *copy; /* between store_file_before_fork() and _after_fork() */
 };
 
 static const char zeros[PAGE];
@@ -62,14 +53,13 @@ static bool first_in_memory; /* block 0 is not mapped: flushed like others */
 static _Atomic(void *) mapped[FORMAT_BLOCKS_MAX]; /* by number */
 static _Atomic uint32_t file_blocks;		  /* numbers are below */
 static _Atomic uint32_t pool[POOL_SIZE];	  /* unused numbers; 0 = free place */
-static struct extent extents[EXTENTS_MAX];
-static _Atomic uint32_t extent_count;
 static _Atomic uint32_t back_off;
 
 static struct memory_block memory[MEMORY_MAX];
 static _Atomic uint32_t memory_count;
 static _Atomic bool flushing; /* by a thread, which owns: */
 static uint32_t flush_next;
+static uint64_t flush_ns; /* when the round began */
 
 /* --- the descriptor -------------------------------------------------------------------------- */
 
@@ -125,11 +115,22 @@ static int write_zeros(int fd, uint32_t number)
 
 	for (int i = 0; i < PAGES_PER_BLOCK; i++)
 		pages[i] = (struct iovec){.iov_base = (void *)zeros, .iov_len = PAGE};
-	done = arch_syscall6(SYS_pwritev, fd, (long)pages, PAGES_PER_BLOCK,
-			     (long)number * FORMAT_BLOCK_SIZE, 0, 0);
+	do
+		done = arch_syscall6(SYS_pwritev, fd, (long)pages, PAGES_PER_BLOCK,
+				     (long)number * FORMAT_BLOCK_SIZE, 0, 0);
+	while (done == -EINTR);
 	if (done == FORMAT_BLOCK_SIZE)
 		return 0;
 	return done < 0 ? (int)done : -ENOSPC;
+}
+
+/* What was written of an extent that came to nothing is room that the program may need. */
+static void punch(int fd, uint32_t number, uint32_t count)
+{
+	enum { PUNCH_HOLE = 3 }; /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE of linux/falloc.h */
+
+	sys_call(SYS_fallocate, fd, PUNCH_HOLE, (long)number * FORMAT_BLOCK_SIZE,
+		 (long)count * FORMAT_BLOCK_SIZE);
 }
 
 /* Fills count blocks from number on with zeros and maps them.  Returns 0 or -errno. */
@@ -137,29 +138,22 @@ static int map_extent(uint32_t number, uint32_t count, char **bytes)
 {
 	uint64_t end = (uint64_t)(number + count) * FORMAT_BLOCK_SIZE;
 	int fd = file_fd();
-	int error = fd < 0 ? fd : check_limit(end);
-	long map;
+	long map = fd < 0 ? fd : check_limit(end);
 
-	for (uint32_t i = 0; error == 0 && i < count; i++)
-		error = write_zeros(fd, number + i);
-	if (error < 0)
-		return error;
-	map = arch_syscall6(SYS_mmap, 0, (long)count * FORMAT_BLOCK_SIZE, PROT_READ | PROT_WRITE,
-			    MAP_SHARED, fd, (long)number * FORMAT_BLOCK_SIZE);
-	if (map < 0 && map > -PAGE)
+	if (map < 0)
 		return (int)map;
+	for (uint32_t i = 0; map == 0 && i < count; i++)
+		map = write_zeros(fd, number + i);
+	if (map == 0)
+		map = arch_syscall6(SYS_mmap, 0, (long)count * FORMAT_BLOCK_SIZE,
+				    PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				    (long)number * FORMAT_BLOCK_SIZE);
+	if (map < 0 && map > -PAGE) {
+		punch(fd, number, count);
+		return (int)map;
+	}
 	*bytes = (char *)map;
 	return 0;
-}
-
-static void keep_extent(char *bytes, uint32_t count)
-{
-	uint32_t index = atomic_fetch_add_explicit(&extent_count, 1, memory_order_relaxed);
-
-	if (index >= EXTENTS_MAX)
-		return;
-	extents[index].blocks = count;
-	atomic_store_explicit(&extents[index].bytes, bytes, memory_order_release);
 }
 
 static void pool_give(uint32_t number)
@@ -202,7 +196,7 @@ static int grow(uint32_t count, uint32_t *number)
 							memory_order_relaxed, memory_order_relaxed);
 		return error;
 	}
-	keep_extent(bytes, count);
+	store_extents_keep(bytes, count);
 	for (uint32_t i = 0; i < count; i++)
 		atomic_store_explicit(&mapped[first + i], bytes + (size_t)i * FORMAT_BLOCK_SIZE,
 				      memory_order_relaxed);
@@ -322,19 +316,34 @@ static void remember(void *bytes, uint32_t entry)
 
 void store_file_name(const struct store_file_block *block, uint32_t entry)
 {
-	if (block->number)
-		enter(block->number, entry);
-	else if (settings.profile)
+	if (block->number && enter(block->number, entry))
+		return;
+	/* No reader would find it: it will be copied to where one does. */
+	if (settings.profile)
 		remember(block->bytes, entry);
 }
 
+static uint32_t pool_count(void)
+{
+	uint32_t count = 0;
+
+	for (int i = 0; i < POOL_SIZE; i++)
+		count += atomic_load_explicit(&pool[i], memory_order_relaxed) != 0;
+	return count;
+}
+
+/* A program may enter many sandboxes that are refused. */
 void store_file_reserve(void)
 {
 	uint32_t number;
+	int error;
 
-	for (int i = 0; i < RESERVE / EXTENT_LARGE && may_grow(); i++) {
-		if (grow(EXTENT_LARGE, &number) < 0)
+	while (pool_count() < RESERVE && may_grow()) {
+		error = grow(EXTENT_LARGE, &number);
+		if (error < 0) {
+			note_error(error);
 			return;
+		}
 		pool_give(number);
 	}
 }
@@ -360,48 +369,54 @@ static int copy_block(int fd, const void *bytes, uint32_t number)
 	return error;
 }
 
-/* Returns 0 or -errno. */
-static int flush_block(int fd, struct memory_block *block)
+/* The block's first copy, behind all others.  Returns 0 or -errno. */
+static int place_block(int fd, struct memory_block *block, const void *bytes)
 {
-	void *bytes = atomic_load_explicit(&block->bytes, memory_order_acquire);
-	uint32_t number = block->number;
-	int error;
+	uint32_t number = atomic_fetch_add_explicit(&file_blocks, 1, memory_order_relaxed);
+	uint32_t after = number + 1;
+	int error = number < FORMAT_BLOCKS_MAX ? copy_block(fd, bytes, number) : -EFBIG;
 
-	if (!bytes)
-		return 0;
-	if (!number) {
-		number = atomic_fetch_add_explicit(&file_blocks, 1, memory_order_relaxed);
-		if (number >= FORMAT_BLOCKS_MAX)
-			return -EFBIG;
-	}
-	error = copy_block(fd, bytes, number);
-	if (error < 0 && !block->number) {
-		uint32_t after = number + 1;
-
+	if (error == 0 && !enter(number, block->entry))
+		error = -ENOSPC;
+	if (error < 0) {
 		atomic_compare_exchange_strong_explicit(&file_blocks, &after, number,
 							memory_order_relaxed, memory_order_relaxed);
 		return error;
 	}
-	if (error == 0 && !block->number && enter(number, block->entry)) {
-		block->number = number;
-		atomic_fetch_sub_explicit(&store_head()->losses[FORMAT_LOSS_PROFILE_BYTES],
-					  FORMAT_BLOCK_SIZE, memory_order_relaxed);
-	}
-	return error;
+	block->number = number;
+	atomic_fetch_sub_explicit(&store_head()->losses[FORMAT_LOSS_PROFILE_BYTES],
+				  FORMAT_BLOCK_SIZE, memory_order_relaxed);
+	return 0;
 }
 
+/* Returns 0 or -errno. */
+static int flush_block(int fd, struct memory_block *block)
+{
+	void *bytes = atomic_load_explicit(&block->bytes, memory_order_acquire);
+
+	if (!bytes)
+		return 0;
+	return block->number ? copy_block(fd, bytes, block->number) : place_block(fd, block, bytes);
+}
+
+/* A round ends with the last block: what the file has then is nowhere older than its beginning. */
 static void flush(int fd, uint32_t max)
 {
 	uint32_t count = atomic_load_explicit(&memory_count, memory_order_relaxed);
+	int error = 0;
 
 	count = count < MEMORY_MAX ? count : MEMORY_MAX;
-	for (uint32_t i = 0; i < max && i < count; i++) {
-		if (flush_next >= count)
-			flush_next = 0;
-		if (flush_block(fd, &memory[flush_next++]) < 0)
-			return;
+	if (max >= count)
+		flush_next = 0;
+	for (uint32_t i = 0; i < max && i < count && error == 0; i++) {
+		if (flush_next == 0)
+			flush_ns = store_time();
+		error = flush_block(fd, &memory[flush_next]);
+		flush_next = error == 0 && flush_next + 1 < count ? flush_next + 1 : 0;
+		if (error == 0 && flush_next == 0)
+			atomic_store_explicit(&store_head()->flushed_ns, flush_ns,
+					      memory_order_relaxed);
 	}
-	atomic_store_explicit(&store_head()->flushed_ns, store_time(), memory_order_relaxed);
 	if (first_in_memory)
 		copy_block(fd, store_first, 0);
 }
@@ -511,48 +526,19 @@ const char *store_file_path(void)
 	return path;
 }
 
-static size_t extent_bytes(const struct extent *extent)
-{
-	return (size_t)extent->blocks * FORMAT_BLOCK_SIZE;
-}
-
-static uint32_t extents_now(void)
-{
-	uint32_t count = atomic_load_explicit(&extent_count, memory_order_relaxed);
-
-	return count < EXTENTS_MAX ? count : EXTENTS_MAX;
-}
-
 void store_file_before_fork(void)
 {
-	for (uint32_t i = 0; i < extents_now(); i++) {
-		void *bytes = atomic_load_explicit(&extents[i].bytes, memory_order_acquire);
-
-		extents[i].copy = bytes ? sys_map(extent_bytes(&extents[i])) : NULL;
-		if (extents[i].copy)
-			memcpy(extents[i].copy, bytes, extent_bytes(&extents[i]));
-	}
+	store_extents_copy();
 }
 
 void store_file_after_fork(void)
 {
-	for (uint32_t i = 0; i < extents_now(); i++) {
-		if (extents[i].copy)
-			sys_unmap(extents[i].copy, extent_bytes(&extents[i]));
-		extents[i].copy = NULL;
-	}
+	store_extents_drop_copies();
 }
 
 void store_file_detach(void)
 {
-	for (uint32_t i = 0; i < extents_now(); i++) {
-		size_t size = extent_bytes(&extents[i]);
-
-		if (extents[i].copy)
-			arch_syscall6(SYS_mremap, (long)extents[i].copy, (long)size, (long)size,
-				      MREMAP_MAYMOVE | MREMAP_FIXED, (long)extents[i].bytes, 0);
-		extents[i].copy = NULL;
-	}
+	store_extents_detach();
 }
 
 void store_file_fork_child(void)
@@ -565,12 +551,9 @@ void store_file_fork_child(void)
 	for (int i = 0; i < POOL_SIZE; i++)
 		atomic_store_explicit(&pool[i], 0, memory_order_relaxed);
 	for (uint32_t i = 0; i < count && i < MEMORY_MAX; i++)
-		memory[i] = (struct memory_block){0};
-	count = atomic_load_explicit(&extent_count, memory_order_relaxed);
-	for (uint32_t i = 0; i < count && i < EXTENTS_MAX; i++)
-		extents[i] = (struct extent){0};
+		memory[i] = (struct memory_block){.entry = 0};
+	store_extents_forget();
 	atomic_store_explicit(&memory_count, 0, memory_order_relaxed);
-	atomic_store_explicit(&extent_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&file_blocks, 0, memory_order_relaxed);
 	atomic_store_explicit(&back_off, 0, memory_order_relaxed);
 	atomic_store_explicit(&opening, false, memory_order_relaxed);

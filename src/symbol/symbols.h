@@ -57,4 +57,8 @@ const char *symbols_problem_text(enum symbols_problem problem);
 /* Demangled, in memory that lives as long as symbols; raw_name itself if it is not mangled. */
 const char *symbols_demangle(struct symbols *symbols, const char *raw_name);
 
+/* For tables: a demangled name without return type, parameters and template arguments ("std::vector<...>::push_back"), in memory
+ * that lives as long as symbols; names that have none of these are returned as they are. */
+const char *symbols_short(struct symbols *symbols, const char *function);
+
 #endif

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Completion for bash.  tests/test_completion.py compares the options with `pmem help VERB`.
+
+# The index of the program's name in COMP_WORDS after `pmem run`'s options, which begin at $1; 0: still among them.
+_pmem_program() {
+	local i
+	for ((i = $1; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-o | --output | --only) ((i++)) ;;
+		--) ((i + 1 < COMP_CWORD)) && echo $((i + 1)) || echo 0; return ;;
+		-*) ;;
+		*) echo "$i"; return ;;
+		esac
+	done
+	echo 0
+}
+
+_pmem_words() {
+	mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+
+_pmem_files() {
+	mapfile -t COMPREPLY < <(compgen -f -- "$1")
+	compopt -o filenames 2>/dev/null
+}
+
+_pmem_commands() {
+	mapfile -t COMPREPLY < <(compgen -c -- "$1")
+}
+
+# A program of the user's, and its own arguments.
+_pmem_run() {
+	local cur=$1 program
+	program=$(_pmem_program "$2")
+	if ((program > 0)) && declare -F _command_offset >/dev/null; then
+		_command_offset "$program"
+	elif ((program > 0)) || [[ $cur == */* ]]; then
+		_pmem_files "$cur"
+	elif [[ $cur == -* ]]; then
+		_pmem_words '-o --output -q --quiet --no-log --only --no-children --help' "$cur"
+	else
+		_pmem_commands "$cur"
+	fi
+}
+
+_pmem_profiles() {
+	local cur=$1
+	shift
+	if [[ $cur == -* ]]; then
+		_pmem_words "$*" "$cur"
+	else
+		_pmem_files "$cur"
+	fi
+}
+
+_pmem() {
+	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local verbs='run report info export help'
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		_pmem_words "$verbs --help --version" "$cur"
+		[[ ${#COMPREPLY[@]} -gt 0 || $cur == -* ]] || _pmem_run "$cur" 1
+		return
+	fi
+	case ${COMP_WORDS[1]}:$previous in
+	report:--by) _pmem_words 'live peak alloc count temporary growth' "$cur"; return ;;
+	report:--top | report:--focus | report:--ignore | report:--since | report:--until | run:--only) return ;;
+	export:--format) _pmem_words 'log' "$cur"; return ;;
+	run:-o | run:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
+	esac
+	case ${COMP_WORDS[1]} in
+	run) _pmem_run "$cur" 2 ;;
+	report)
+		_pmem_profiles "$cur" --summary --by --top --tree --callers --bottom-up --leaks --peak --sizes \
+			--lifetimes --threads --focus --ignore --since --until --all-frames --raw-names --source \
+			--json --csv --help
+		;;
+	info) _pmem_profiles "$cur" --json --help ;;
+	export) _pmem_profiles "$cur" --format -o --output --help ;;
+	help) _pmem_words "$verbs --help" "$cur" ;;
+	*) _pmem_run "$cur" 1 ;;
+	esac
+}
+
+complete -F _pmem pmem

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * info.c - `pmem info`: what was recorded, by which version, at which cost, with which losses.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+
+#include "base/output.h"
+#include "cmd/cmd.h"
+#include "cmd/info_json.h"
+#include "cmd/info_text.h"
+#include "profile/find.h"
+#include "profile/profile.h"
+
+enum { NEXT = -1, OPTION_JSON = 256, OPTION_HELP };
+
+struct request {
+	const char *name; /* of the profile; NULL = the newest */
+	bool as_json;
+};
+
+/* Returns NEXT or the exit code. */
+static int parse(int argc, char **argv, struct request *request)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, OPTION_JSON},
+		{"help", no_argument, NULL, OPTION_HELP},
+		{NULL, 0, NULL, 0},
+	};
+	int option;
+
+	*request = (struct request){0};
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == OPTION_HELP) {
+			cmd_help_print(cmd_find("info"));
+			return CMD_OK;
+		}
+		if (option != OPTION_JSON)
+			return cmd_usage("info", "unknown option %s", argv[optind - 1]);
+		request->as_json = true;
+	}
+	if (argc - optind > 1)
+		return cmd_usage("info", "one profile at a time, not %d", argc - optind);
+	request->name = argv[optind];
+	return NEXT;
+}
+
+/* Returns the exit code.  A reader of a pipe that has seen enough is no failure. */
+static int print_json(const struct profile *profile)
+{
+	struct error err = {""};
+	bool failed;
+
+	info_json_print(profile, stdout);
+	failed = ferror(stdout) != 0;
+	errno = 0;
+	failed = fflush(stdout) != 0 || failed;
+	if (!failed || errno == EPIPE)
+		return CMD_OK;
+	error_set_errno(&err, "standard output");
+	return cmd_fail("info", &err);
+}
+
+static int print(const struct profile *profile, const struct request *request)
+{
+	struct output out;
+
+	if (request->as_json)
+		return print_json(profile);
+	output_begin(&out);
+	info_text_print(profile, &out);
+	output_end(&out);
+	return CMD_OK;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct request request;
+	struct profile *profile;
+	struct error err = {""};
+	int code = parse(argc, argv, &request);
+	char *path;
+	bool ok;
+
+	if (code != NEXT)
+		return code;
+	if (!find_profile(request.name, &path, &err))
+		return cmd_fail("info", &err);
+	ok = profile_open(path, &profile, &err);
+	free(path);
+	if (!ok)
+		return cmd_fail("info", &err);
+	code = print(profile, &request);
+	profile_close(profile);
+	return code;
+}

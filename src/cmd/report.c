@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report.c - `pmem report`: who holds the memory.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "cmd/cmd.h"
+#include "profile/find.h"
+#include "profile/names.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+enum { NEXT = -1 }; /* no exit code: go on */
+
+enum {
+	OPTION_BY = 256,
+	OPTION_TOP,
+	OPTION_FOCUS,
+	OPTION_IGNORE,
+	OPTION_SINCE,
+	OPTION_UNTIL,
+	OPTION_ALL_FRAMES,
+	OPTION_RAW_NAMES,
+	OPTION_SOURCE,
+	OPTION_HELP,
+	OPTION_BOTTOM_UP,
+	OPTION_VIEW, /* and on: one for each row of report_views */
+};
+
+static const struct option fixed_options[] = {
+	{"by", required_argument, NULL, OPTION_BY},
+	{"top", required_argument, NULL, OPTION_TOP},
+	{"focus", required_argument, NULL, OPTION_FOCUS},
+	{"ignore", required_argument, NULL, OPTION_IGNORE},
+	{"since", required_argument, NULL, OPTION_SINCE},
+	{"until", required_argument, NULL, OPTION_UNTIL},
+	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
+	{"raw-names", no_argument, NULL, OPTION_RAW_NAMES},
+	{"source", no_argument, NULL, OPTION_SOURCE},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{"bottom-up", no_argument, NULL, OPTION_BOTTOM_UP}, /* --callers */
+};
+
+enum { FIXED = sizeof(fixed_options) / sizeof(fixed_options[0]), OPTIONS_MAX = 64 };
+
+/* Every view is an option of its name. */
+static void list_options(struct option options[OPTIONS_MAX])
+{
+	unsigned i, count = FIXED;
+
+	memcpy(options, fixed_options, sizeof(fixed_options));
+	for (i = 0; report_views[i].name && count < OPTIONS_MAX - 1; i++)
+		options[count++] = (struct option){report_views[i].name, no_argument, NULL,
+						   (int)(OPTION_VIEW + i)};
+	options[count] = (struct option){NULL, 0, NULL, 0};
+}
+
+static int set_key(struct report_options *options, const char *name)
+{
+	if (!sites_key_find(name, &options->key))
+		return cmd_usage("report",
+				 "--by %s: no such key; there are live, peak, alloc, count, "
+				 "temporary and growth",
+				 name);
+	return NEXT;
+}
+
+static int set_top(struct report_options *options, const char *text)
+{
+	char *end;
+	unsigned long value;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || value == 0 || value > 1000000)
+		return cmd_usage("report", "--top %s: no number from 1 to 1000000", text);
+	options->top = (unsigned)value;
+	return NEXT;
+}
+
+static int add_pattern(const char *patterns[REPORT_PATTERNS], unsigned *count, const char *text)
+{
+	if (*count == REPORT_PATTERNS)
+		return cmd_usage("report", "more than %d patterns", REPORT_PATTERNS);
+	if (!text[0])
+		return cmd_usage("report", "an empty pattern");
+	patterns[(*count)++] = text;
+	return NEXT;
+}
+
+static int set_view(struct report_options *options, const char *name)
+{
+	if (options->view && strcmp(options->view, name) != 0)
+		return cmd_usage("report", "--%s and --%s: one view at a time", options->view, name);
+	options->view = name;
+	return NEXT;
+}
+
+static int set_flag(struct report_options *options, int option)
+{
+	switch (option) {
+	case OPTION_ALL_FRAMES:
+		options->all_frames = true;
+		return NEXT;
+	case OPTION_RAW_NAMES:
+		options->raw_names = true;
+		return NEXT;
+	case OPTION_SOURCE:
+		options->source = true;
+		return NEXT;
+	case OPTION_HELP:
+		cmd_help_print(cmd_find("report"));
+		return CMD_OK;
+	case OPTION_BOTTOM_UP:
+		return set_view(options, "callers");
+	default:
+		return set_view(options, report_views[option - OPTION_VIEW].name);
+	}
+}
+
+static int set_option(struct report_options *options, int option, const char *argument)
+{
+	switch (option) {
+	case OPTION_BY:
+		return set_key(options, argument);
+	case OPTION_TOP:
+		return set_top(options, argument);
+	case OPTION_FOCUS:
+		return add_pattern(options->focus, &options->focus_count, argument);
+	case OPTION_IGNORE:
+		return add_pattern(options->ignore, &options->ignore_count, argument);
+	case OPTION_SINCE:
+		options->since = argument;
+		return NEXT;
+	case OPTION_UNTIL:
+		options->until = argument;
+		return NEXT;
+	default:
+		return set_flag(options, option);
+	}
+}
+
+/* True if the timeline does not have the key, so that it goes with no part of it. */
+static bool is_unknown_of_time(enum sites_key key)
+{
+	return key == SITES_PEAK || key == SITES_COUNT || key == SITES_TEMPORARY;
+}
+
+/* Sets *name to the argument, NULL if there is none.  Returns NEXT or the exit code. */
+static int parse(int argc, char **argv, struct report_options *options, const char **name)
+{
+	struct option long_options[OPTIONS_MAX];
+	int option, code;
+
+	list_options(long_options);
+	*options = (struct report_options){.key = SITES_KEYS};
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
+		if (option == ':')
+			return cmd_usage("report", "%s needs an argument", argv[optind - 1]);
+		if (option == '?')
+			return cmd_usage("report", "unknown option %s", argv[optind - 1]);
+		code = set_option(options, option, optarg);
+		if (code != NEXT)
+			return code;
+	}
+	if (argc - optind > 1)
+		return cmd_usage("report", "one profile at a time, not %d", argc - optind);
+	if (!options->view)
+		options->view = "summary";
+	if ((options->since || options->until) && is_unknown_of_time(options->key))
+		return cmd_usage("report", "--by %s: the timeline has live, alloc and growth only",
+				 sites_key_name(options->key));
+	*name = argv[optind];
+	return NEXT;
+}
+
+/* A reader that has seen enough, as `head`, is no failure. */
+static bool flush(FILE *file, struct error *err)
+{
+	if (fflush(file) == 0 && !ferror(file))
+		return true;
+	return errno == EPIPE || error_set_errno(err, "standard output");
+}
+
+static bool print_view(struct report *report, const struct report_view *view, struct error *err)
+{
+	struct output out = {.file = stdout, .colors = false, .width = 80};
+	bool ok;
+
+	if (view->is_data) {
+		report->out = &out;
+		return view->print(report, err) && flush(out.file, err);
+	}
+	output_begin(&out);
+	report->out = &out;
+	ok = view->print(report, err);
+	if (out.file == stdout && ok)
+		ok = flush(out.file, err);
+	output_end(&out);
+	return ok;
+}
+
+static bool print_report(const struct profile *profile, const struct report_options *options,
+			 struct error *err)
+{
+	struct report report = {.profile = profile, .options = options};
+	bool ok;
+
+	report.names = names_new(profile);
+	if (!report.names)
+		return error_set(err, "%s: no memory for names", profile->path);
+	ok = report_open(&report, err) && print_view(&report, report_view_find(options->view), err);
+	report_close(&report);
+	names_free(report.names);
+	return ok;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_options options;
+	struct profile *profile;
+	struct error err = {""};
+	const char *name = NULL;
+	char *path;
+	int code = parse(argc, argv, &options, &name);
+	bool ok;
+
+	if (code != NEXT)
+		return code;
+	if (!find_profile(name, &path, &err))
+		return cmd_fail("report", &err);
+	ok = profile_open(path, &profile, &err);
+	free(path);
+	if (!ok)
+		return cmd_fail("report", &err);
+	ok = print_report(profile, &options, &err);
+	profile_close(profile);
+	return ok ? CMD_OK : cmd_fail("report", &err);
+}

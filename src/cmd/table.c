@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * table.c - the subcommands: `pmem help`, the completions' test and main() read this table.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+
+const struct cmd cmd_table[] = {
+	{"run", cmd_run,
+	 "[-o FILE] [-q] [--no-log] [--only PATTERN] [--no-children] [--] PROGRAM [ARGUMENT...]",
+	 "run a program, record its heap, print a summary",
+	 "  -o, --output FILE   the profile's name, default pmem.%p.prof in the current folder\n"
+	 "                      (%p process id, %h host, %e program, %t start in seconds, %% a "
+	 "percent sign);\n"
+	 "                      without %p it names the first one, others get a number: "
+	 "FILE.2.prof\n"
+	 "  -q, --quiet         no summary at the end\n"
+	 "      --no-log        no text log, only the profile\n"
+	 "      --only PATTERN  record only programs whose name matches this shell pattern\n"
+	 "      --no-children   record only the started process, not those it forks and executes\n"
+	 "      --help          this text\n"
+	 "\n"
+	 "Exit code: that of the program; 125 if pmem itself failed, 126 if the program cannot be "
+	 "recorded or\n"
+	 "executed, 127 if it was not found.  `pmem PROGRAM ...` is short for `pmem run PROGRAM "
+	 "...`.\n"},
+	{"report", cmd_report, "[OPTION...] [FILE|PID|DIR]",
+	 "say who holds the memory, from a profile or a running process",
+	 "      --summary           the answer in words, the largest sites, the heaviest call "
+	 "stack (default)\n"
+	 "      --by KEY            sort by live (default), peak, alloc, count, temporary or "
+	 "growth\n"
+	 "      --top N             at most N rows in a table\n"
+	 "      --tree              call stacks as a tree, from main() down\n"
+	 "      --callers           call stacks as a tree, from the allocation sites up; also "
+	 "--bottom-up\n"
+	 "      --leaks             what was live at exit, by allocation site\n"
+	 "      --peak              what the peak consisted of\n"
+	 "      --sizes             sizes of the blocks\n"
+	 "      --lifetimes         how long blocks lived (estimates)\n"
+	 "      --threads           who allocated and freed, by thread\n"
+	 "      --focus PATTERN     only call stacks with a matching frame\n"
+	 "      --ignore PATTERN    only call stacks without a matching frame\n"
+	 "      --since TIME        the interval of the timeline to look at: 90s, 10m (since "
+	 "start), -10m\n"
+	 "      --until TIME        (before the end) or 10:42:13\n"
+	 "      --all-frames        also frames of allocators, standard libraries and runtimes\n"
+	 "      --raw-names         names as in the symbol tables, not demangled or shortened\n"
+	 "      --source            source lines\n"
+	 "      --json              the profile as JSON\n"
+	 "      --csv               the table as CSV\n"
+	 "      --help              this text\n"
+	 "\n"
+	 "Without an argument the newest profile in the current folder is taken.\n"},
+	{"info", cmd_info, "[FILE|PID|DIR]",
+	 "say what was recorded, by which version, at which cost, with which losses",
+	 "      --json   as JSON\n"
+	 "      --help   this text\n"},
+	{"export", cmd_export, "--format FORMAT [-o FILE] [FILE|PID|DIR]",
+	 "write a profile in another format",
+	 "      --format FORMAT   log: the text log's format\n"
+	 "  -o, --output FILE     write there instead of to standard output\n"
+	 "      --help            this text\n"},
+	{"help", cmd_help, "[VERB]", "explain pmem or one of its commands",
+	 "      --help   this text\n"},
+	{NULL, NULL, NULL, NULL, NULL},
+};
+
+const struct cmd *cmd_find(const char *name)
+{
+	const struct cmd *cmd;
+
+	for (cmd = cmd_table; cmd->name; cmd++)
+		if (strcmp(cmd->name, name) == 0)
+			return cmd;
+	return NULL;
+}
+
+/* One line, whatever names from files hold. */
+static void print_line(const char *verb, const struct error *err)
+{
+	const char *at;
+
+	fprintf(stderr, "pmem %s: ", verb);
+	for (at = err->text; *at; at++)
+		fputc((unsigned char)*at < 0x20 || *at == 0x7f ? '?' : *at, stderr);
+	fputc('\n', stderr);
+}
+
+int cmd_fail(const char *verb, const struct error *err)
+{
+	fflush(stdout);
+	print_line(verb, err);
+	return CMD_FAILED;
+}
+
+int cmd_usage(const char *verb, const char *format, ...)
+{
+	struct error err;
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(err.text, sizeof(err.text), format, arguments);
+	va_end(arguments);
+	print_line(verb, &err);
+	fprintf(stderr, "To see how it is used: pmem help %s\n", verb);
+	return CMD_USAGE;
+}
+
+void cmd_help_print(const struct cmd *cmd)
+{
+	printf("pmem %s - %s\n\nusage: pmem %s %s\n\n%s", cmd->name, cmd->summary, cmd->name,
+	       cmd->arguments, cmd->options);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * find.c - see find.h.
+ *
+ * A profile is known by its first bytes, never by its name.  Of a process only shared mappings are looked at.
+ */
+#include "profile/find.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/format.h"
+#include "profile/running.h"
+
+static const char how_to[] = "make one with: pmem run -- PROGRAM";
+
+struct candidate {
+	struct format_header header;
+	uint64_t changed_ns; /* CLOCK_REALTIME */
+};
+
+/* The larger: writing through a mapping does not always change the file's own time. */
+static uint64_t last_change(const struct format_header *header, const struct stat *status)
+{
+	uint64_t file_ns = (uint64_t)status->st_mtim.tv_sec * 1000000000 +
+			   (uint64_t)status->st_mtim.tv_nsec;
+	uint64_t end_ns = atomic_load_explicit(&header->end_ns, memory_order_relaxed);
+	uint64_t update_ns = atomic_load_explicit(&header->update_ns, memory_order_relaxed);
+	uint64_t written_ns = header->start_realtime_ns + (end_ns > update_ns ? end_ns : update_ns);
+
+	return header->byte_order == FORMAT_BYTE_ORDER && written_ns > file_ns ? written_ns
+									       : file_ns;
+}
+
+/* False: the file at path (in folder) is no profile, or cannot be read. */
+static bool look_at(int folder, const char *path, struct candidate *candidate)
+{
+	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	bool is_profile;
+
+	if (fd < 0)
+		return false;
+	is_profile = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+		     pread(fd, &candidate->header, sizeof(candidate->header), 0) ==
+			     (ssize_t)sizeof(candidate->header) &&
+		     memcmp(candidate->header.magic, FORMAT_MAGIC,
+			    sizeof(candidate->header.magic)) == 0;
+	close(fd);
+	if (is_profile)
+		candidate->changed_ns = last_change(&candidate->header, &status);
+	return is_profile;
+}
+
+static bool may_be_regular(const struct dirent *entry)
+{
+	return entry->d_type == DT_REG || entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN;
+}
+
+/* "name" in folder; "" is the current one.  NULL: no memory. */
+static char *join(const char *folder, const char *name)
+{
+	size_t size = strlen(folder);
+	const char *slash = size == 0 || folder[size - 1] == '/' ? "" : "/";
+	char *path;
+
+	return asprintf(&path, "%s%s%s", folder, slash, name) < 0 ? NULL : path;
+}
+
+static DIR *open_folder(const char *folder, struct error *err)
+{
+	DIR *dir = opendir(folder[0] ? folder : ".");
+
+	if (!dir)
+		error_set_errno(err, "%s", folder[0] ? folder : "the current folder");
+	return dir;
+}
+
+/* --- folders --------------------------------------------------------------------------------- */
+
+static bool find_newest(const char *folder, char **path, struct error *err)
+{
+	DIR *dir = open_folder(folder, err);
+	struct candidate candidate;
+	uint64_t newest_ns = 0;
+	char *newest = NULL;
+	struct dirent *entry;
+
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir)) != NULL) {
+		if (!may_be_regular(entry) || !look_at(dirfd(dir), entry->d_name, &candidate) ||
+		    (newest && candidate.changed_ns <= newest_ns))
+			continue;
+		free(newest);
+		newest = join(folder, entry->d_name);
+		newest_ns = candidate.changed_ns;
+	}
+	closedir(dir);
+	if (newest)
+		*path = newest;
+	else if (folder[0])
+		error_set(err, "%s: no profile in this folder; %s", folder, how_to);
+	else
+		error_set(err, "no profile in this folder; %s", how_to);
+	return newest != NULL;
+}
+
+struct run {
+	char *path;
+	uint64_t start_ns;
+};
+
+static int compare_runs(const void *a, const void *b)
+{
+	const struct run *left = a;
+	const struct run *right = b;
+
+	if (left->start_ns != right->start_ns)
+		return left->start_ns < right->start_ns ? -1 : 1;
+	return strcmp(left->path, right->path);
+}
+
+static bool add_run(struct run **runs, unsigned *count, const struct run *run)
+{
+	struct run *grown = run->path ? realloc(*runs, (*count + 1) * sizeof(*grown)) : NULL;
+
+	if (!grown)
+		return false;
+	*runs = grown;
+	grown[(*count)++] = *run;
+	return true;
+}
+
+/* Collects the profiles of a run.  False: no memory. */
+static bool collect(DIR *dir, const char *folder, uint64_t run_id, struct run **runs,
+		    unsigned *count)
+{
+	struct candidate candidate;
+	struct dirent *entry;
+
+	while ((entry = readdir(dir)) != NULL) {
+		struct run run;
+
+		if (!may_be_regular(entry) || !look_at(dirfd(dir), entry->d_name, &candidate) ||
+		    candidate.header.run_id != run_id)
+			continue;
+		run = (struct run){.path = join(folder, entry->d_name),
+				   .start_ns = candidate.header.start_realtime_ns};
+		if (!add_run(runs, count, &run)) {
+			free(run.path);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
+	      struct error *err)
+{
+	DIR *dir = open_folder(folder, err);
+	struct run *runs = NULL;
+	unsigned found = 0;
+	char **sorted;
+	bool done;
+
+	if (!dir)
+		return false;
+	done = collect(dir, folder, run_id, &runs, &found);
+	closedir(dir);
+	sorted = done ? calloc((size_t)found + 1, sizeof(*sorted)) : NULL;
+	if (sorted && found > 0)
+		qsort(runs, found, sizeof(*runs), compare_runs);
+	for (unsigned i = 0; i < found; i++) {
+		if (sorted)
+			sorted[i] = runs[i].path;
+		else
+			free(runs[i].path);
+	}
+	free(runs);
+	if (!sorted)
+		return error_set(err, "%s: no memory", folder);
+	*paths = sorted;
+	*count = found;
+	return true;
+}
+
+/* --- processes ------------------------------------------------------------------------------- */
+
+struct search {
+	uint32_t pid;
+	uint64_t start_ticks;
+	unsigned long inode; /* looked at already */
+	char *path;
+};
+
+/* A forked process can have its parent's profile mapped too; and a path can lead to another file than in the
+ * process's own root. */
+static bool is_its_own(const struct search *search, const char *path)
+{
+	struct candidate candidate;
+
+	return look_at(AT_FDCWD, path, &candidate) &&
+	       (candidate.header.start_ticks == 0 ||
+		candidate.header.start_ticks == search->start_ticks);
+}
+
+static bool try_path(struct search *search, char *path)
+{
+	if (path && is_its_own(search, path)) {
+		search->path = path;
+		return true;
+	}
+	free(path);
+	return false;
+}
+
+/* The path as it is; below the process's root; the mapping itself, which also reaches a deleted file. */
+static bool look_at_mapping(const struct running_mapping *mapping, void *argument)
+{
+	struct search *search = argument;
+	char *path;
+
+	if (mapping->inode == search->inode || mapping->path[0] != '/')
+		return true;
+	search->inode = mapping->inode;
+	if (try_path(search, strdup(mapping->path)))
+		return false;
+	if (asprintf(&path, "/proc/%" PRIu32 "/root%s", search->pid, mapping->path) > 0 &&
+	    try_path(search, path))
+		return false;
+	return asprintf(&path, "/proc/%" PRIu32 "/map_files/%lx-%lx", search->pid, mapping->start,
+			mapping->end) < 0 ||
+	       !try_path(search, path);
+}
+
+static bool find_process(uint32_t pid, char **path, struct error *err)
+{
+	struct search search = {.pid = pid, .start_ticks = running_start_ticks(pid)};
+
+	if (search.start_ticks == 0)
+		return error_set(err, "%" PRIu32 ": there is no such file and no such process", pid);
+	if (!running_each_shared(pid, look_at_mapping, &search))
+		return error_set_errno(err, "process %" PRIu32 ": its memory map", pid);
+	if (!search.path)
+		return error_set(err,
+				 "process %" PRIu32
+				 " is not recorded by pmem, or its profile cannot be read; %s",
+				 pid, how_to);
+	*path = search.path;
+	return true;
+}
+
+/* --------------------------------------------------------------------------------------------- */
+
+/* False: name is no pid. */
+static bool parse_pid(const char *name, uint32_t *pid)
+{
+	unsigned long value;
+	char *end;
+
+	if (!isdigit((unsigned char)name[0]))
+		return false;
+	errno = 0;
+	value = strtoul(name, &end, 10);
+	if (errno != 0 || *end != '\0' || value == 0 || value > INT32_MAX)
+		return false;
+	*pid = (uint32_t)value;
+	return true;
+}
+
+bool find_profile(const char *name, char **path, struct error *err)
+{
+	struct stat status;
+	uint32_t pid;
+
+	if (!name)
+		return find_newest("", path, err);
+	if (stat(name, &status) != 0) {
+		int error = errno;
+
+		if (error == ENOENT && parse_pid(name, &pid))
+			return find_process(pid, path, err);
+		errno = error;
+		return error_set_errno(err, "%s", name);
+	}
+	if (S_ISDIR(status.st_mode))
+		return find_newest(name, path, err);
+	*path = strdup(name);
+	return *path != NULL || error_set(err, "%s: no memory", name);
+}

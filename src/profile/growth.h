@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * growth.h - what the timeline says: whether the heap grows, and what a call stack held at a time.
+ *
+ * Times are nanoseconds since the start of recording, as everywhere in the model.
+ */
+#ifndef PMEM_PROFILE_GROWTH_H
+#define PMEM_PROFILE_GROWTH_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/profile.h"
+
+enum growth_kind {
+	GROWTH_UNKNOWN, /* fewer than 4 points, or less than 2 s */
+	GROWTH_GROWING,
+	GROWTH_SHRINKING,
+	GROWTH_STEADY,
+	GROWTH_VARYING, /* no straight line describes the end of the timeline */
+};
+
+struct growth {
+	enum growth_kind kind;
+	int64_t per_minute; /* bytes; slope of the line, 0 where there is none */
+	uint64_t since_ns;  /* where that line begins; 0 if unknown */
+	uint64_t low;	    /* least and most live bytes since then */
+	uint64_t high;
+};
+
+/* A part of the timeline, both ends included. */
+struct growth_interval {
+	uint64_t since_ns;
+	uint64_t until_ns;
+};
+
+/* How the live bytes of the process move at the end of the interval. */
+void growth_of_process(const struct profile *profile, const struct growth_interval *interval,
+		       struct growth *growth);
+
+/* "growing" and so on, as in the JSON. */
+const char *growth_kind_name(enum growth_kind kind);
+
+struct growth_value {
+	uint64_t live_bytes;
+	uint64_t alloc_bytes; /* since start */
+};
+
+/* What a call stack held at a time: its latest sample not after it, nothing before its first one.  From the profile's
+ * duration on it is the final state. */
+void growth_at(const struct profile *profile, const struct profile_series *series, uint64_t time_ns,
+	       struct growth_value *value);
+
+/* Change of a call stack's live bytes over the interval. */
+int64_t growth_change(const struct profile *profile, const struct profile_series *series,
+		      const struct growth_interval *interval);
+
+/* The same per minute; 0 for an empty interval. */
+int64_t growth_per_minute(int64_t change, const struct growth_interval *interval);
+
+#endif

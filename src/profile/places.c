@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * places.c - locations that are one place to a person.
+ *
+ * There are at most as many places as locations, so all memory is taken at once and no question can fail.
+ */
+#include "profile/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NONE UINT32_MAX
+
+struct places {
+	const struct profile *profile;
+	struct names *names;
+	uint32_t *of_location; /* NONE: not asked for yet */
+	struct place *items;
+	uint32_t count;
+	uint32_t *slots; /* open addressing; NONE = free */
+	size_t slot_mask;
+};
+
+static size_t slots_for(uint32_t count)
+{
+	size_t size = 16;
+
+	while (size < (size_t)count * 2)
+		size *= 2;
+	return size;
+}
+
+struct places *places_new(const struct profile *profile, struct names *names)
+{
+	struct places *places = calloc(1, sizeof(*places));
+	size_t count = profile->location_count ? profile->location_count : 1;
+	size_t slots = slots_for(profile->location_count);
+
+	if (!places)
+		return NULL;
+	places->profile = profile;
+	places->names = names;
+	places->of_location = malloc(count * sizeof(*places->of_location));
+	places->items = calloc(count, sizeof(*places->items));
+	places->slots = malloc(slots * sizeof(*places->slots));
+	places->slot_mask = slots - 1;
+	if (!places->of_location || !places->items || !places->slots) {
+		places_free(places);
+		return NULL;
+	}
+	memset(places->of_location, 0xff, count * sizeof(*places->of_location));
+	memset(places->slots, 0xff, slots * sizeof(*places->slots));
+	return places;
+}
+
+void places_free(struct places *places)
+{
+	if (!places)
+		return;
+	free(places->of_location);
+	free(places->items);
+	free(places->slots);
+	free(places);
+}
+
+const struct profile_module *places_module(const struct places *places, const struct place *place)
+{
+	const struct profile_location *location = &places->profile->locations[place->location];
+
+	return location->special ? NULL : &places->profile->modules[location->module];
+}
+
+static const char *module_path(const struct places *places, const struct place *place)
+{
+	const struct profile_module *module = places_module(places, place);
+
+	return module ? module->path : "";
+}
+
+static bool same_text(const char *left, const char *right)
+{
+	return left == right || (left && right && strcmp(left, right) == 0);
+}
+
+static bool same_function(const struct places *places, const struct place *left,
+			  const struct place *right)
+{
+	if (!left->symbol->function || !right->symbol->function)
+		return left == right;
+	return same_text(left->symbol->function, right->symbol->function) &&
+	       same_text(module_path(places, left), module_path(places, right));
+}
+
+static bool same_place(const struct places *places, const struct place *left,
+		       const struct place *right)
+{
+	const struct profile_location *locations = places->profile->locations;
+
+	if (!left->symbol->function && !right->symbol->function)
+		return locations[left->location].offset == locations[right->location].offset &&
+		       same_text(module_path(places, left), module_path(places, right));
+	return same_function(places, left, right) && left->symbol->line == right->symbol->line &&
+	       same_text(left->symbol->file, right->symbol->file);
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; text && *text; text++)
+		hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+	return hash * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static uint64_t hash_place(const struct places *places, const struct place *place)
+{
+	uint64_t hash = hash_text(UINT64_C(0xcbf29ce484222325), place->symbol->function);
+
+	hash = hash_text(hash, module_path(places, place));
+	if (!place->symbol->function)
+		hash ^= places->profile->locations[place->location].offset;
+	hash = (hash ^ place->symbol->line) * UINT64_C(0x9e3779b97f4a7c15);
+	return hash ^ hash >> 32;
+}
+
+uint32_t places_find(struct places *places, uint32_t location)
+{
+	struct place *place = &places->items[places->count];
+	size_t slot;
+
+	if (places->of_location[location] != NONE)
+		return places->of_location[location];
+	place->location = location;
+	names_at(places->names, location, &place->symbol);
+	place->own = names_is_own(places->names, location);
+	slot = hash_place(places, place) & places->slot_mask;
+	while (places->slots[slot] != NONE &&
+	       !same_place(places, &places->items[places->slots[slot]], place))
+		slot = (slot + 1) & places->slot_mask;
+	if (places->slots[slot] == NONE)
+		places->slots[slot] = places->count++;
+	return places->of_location[location] = places->slots[slot];
+}
+
+const struct place *places_get(const struct places *places, uint32_t number)
+{
+	return &places->items[number];
+}
+
+bool places_same_function(const struct places *places, uint32_t left, uint32_t right)
+{
+	return left == right || same_function(places, &places->items[left], &places->items[right]);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * places.h - locations that are one place to a person: one function, or one line of it where lines are known.
+ *
+ * A function allocates at several return addresses; a table with a row for each would be noise.  Two locations
+ * are one place if function, module, file and line are equal, or, without a function, module and offset.
+ * Names are looked up only for locations that are asked for.
+ */
+#ifndef PMEM_PROFILE_PLACES_H
+#define PMEM_PROFILE_PLACES_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "profile/names.h"
+#include "profile/profile.h"
+
+struct place {
+	uint32_t location;	     /* the first one seen */
+	const struct symbol *symbol; /* its innermost function */
+	bool own;		     /* the user's code: names_is_own() */
+};
+
+struct places;
+
+/* NULL: no memory.  profile and names must outlive it. */
+struct places *places_new(const struct profile *profile, struct names *names);
+void places_free(struct places *places);
+
+/* Number of a location's place; equal places have equal numbers, below location_count. */
+uint32_t places_find(struct places *places, uint32_t location);
+const struct place *places_get(const struct places *places, uint32_t number);
+
+/* True if two places lie in the same function of the same module. */
+bool places_same_function(const struct places *places, uint32_t left, uint32_t right);
+
+/* The module of a place; NULL for a special location. */
+const struct profile_module *places_module(const struct places *places, const struct place *place);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * profile.c - opens a profile: the parts are read in the order that read.h gives.
+ */
+#include "profile/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "profile/read.h"
+#include "profile/running.h"
+
+static const struct image_array threads_array = {FORMAT_THREADS, sizeof(struct format_thread),
+						 "threads", 0};
+
+void *reader_own(struct reader *reader, void *memory)
+{
+	if (reader->owned_count == READER_OWNED)
+		abort(); /* our own bug */
+	reader->owned[reader->owned_count++] = memory;
+	return memory;
+}
+
+void *reader_alloc(struct reader *reader, size_t count, size_t size)
+{
+	return reader_own(reader, calloc(count ? count : 1, size));
+}
+
+static bool read_threads(struct reader *reader)
+{
+	struct profile *profile = &reader->profile;
+	uint32_t count = reader->threads_limit;
+	struct format_thread *raw = image_items(&reader->image, &threads_array, count);
+
+	profile->threads = reader_alloc(reader, count, sizeof(*profile->threads));
+	if (!raw || !profile->threads) {
+		free(raw);
+		return false;
+	}
+	profile->thread_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct profile_thread *thread = &profile->threads[i];
+
+		*thread = (struct profile_thread){
+			.tid = plain32(&raw[i].tid),
+			.owners = plain32(&raw[i].owners),
+			.level = raw[i].level,
+			.running = plain32(&raw[i].running) != 0,
+			.counts = reader->thread_counts[i],
+		};
+		memcpy(thread->name, raw[i].name, sizeof(thread->name) - 1);
+	}
+	free(raw);
+	return true;
+}
+
+static void add_up(struct profile *profile)
+{
+	struct profile_counts *totals = &profile->totals;
+
+	for (uint32_t i = 0; i < profile->stack_count; i++) {
+		const struct profile_counts *counts = &profile->stacks[i].counts;
+		int64_t sum;
+
+		add_limited(&totals->alloc_bytes, counts->alloc_bytes);
+		add_limited(&totals->alloc_count, counts->alloc_count);
+		add_limited(&totals->free_bytes, counts->free_bytes);
+		add_limited(&totals->free_count, counts->free_count);
+		add_limited(&totals->temporary_count, counts->temporary_count);
+		if (!__builtin_add_overflow(totals->peak_bytes, counts->peak_bytes, &sum))
+			totals->peak_bytes = sum;
+		if (!__builtin_add_overflow(totals->peak_count, counts->peak_count, &sum))
+			totals->peak_count = sum;
+	}
+}
+
+/* CLOCK_MONOTONIC now, since the recording began; 0 if that makes no sense. */
+static uint64_t time_since(uint64_t start_ns)
+{
+	struct timespec now;
+	uint64_t now_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return now_ns > start_ns ? now_ns - start_ns : 0;
+}
+
+static uint64_t last_sign_of_life(const struct profile *profile)
+{
+	uint64_t last_ns = plain64(&profile->header.update_ns);
+	uint32_t points = profile->point_count;
+	uint32_t marks = profile->mark_count;
+
+	if (points > 0 && profile->points[points - 1].time_ns > last_ns)
+		last_ns = profile->points[points - 1].time_ns;
+	if (marks > 0 && profile->marks[marks - 1].time_ns > last_ns)
+		last_ns = profile->marks[marks - 1].time_ns;
+	return last_ns;
+}
+
+static void set_duration(struct profile *profile)
+{
+	profile->duration_ns = plain64(&profile->header.end_ns);
+	if (profile->duration_ns == 0 && profile->is_live)
+		profile->duration_ns = time_since(profile->header.start_monotonic_ns);
+	if (profile->duration_ns == 0)
+		profile->duration_ns = last_sign_of_life(profile);
+}
+
+static bool is_live(const struct image *image, const char *path)
+{
+	struct stat status;
+
+	return image->fd >= 0 && fstat(image->fd, &status) == 0 &&
+	       running_records(&image->first->header, path, status.st_ino);
+}
+
+static bool read_all(struct reader *reader)
+{
+	struct profile *profile = &reader->profile;
+
+	profile->is_live = is_live(&reader->image, profile->path);
+	reader->image.grows = profile->is_live;
+	if (!read_counts(reader))
+		return false;
+	profile->header.recorder[sizeof(profile->header.recorder) - 1] = '\0';
+	if (!read_tree(reader) || !read_threads(reader) || !read_histograms(reader) ||
+	    !read_timeline(reader))
+		return false;
+	profile->file_bytes = reader->image.size;
+	add_up(profile);
+	set_duration(profile);
+	return true;
+}
+
+/* Frees what only the opening needs. */
+static void end_reading(struct reader *reader)
+{
+	image_close(&reader->image);
+	free(reader->counts);
+	free(reader->thread_counts);
+	free(reader->raw_stacks);
+	free(reader->stack_index);
+}
+
+static void point_damage(struct damage *damage, struct reader *reader)
+{
+	*damage = (struct damage){
+		.text = reader->profile.damage,
+		.size = sizeof(reader->profile.damage),
+		.count = &reader->profile.damage_count,
+	};
+}
+
+/* Reads what was opened.  The reader belongs to the profile, or is freed. */
+static bool finish(struct reader *reader, const char *path, struct profile **profile,
+		   struct error *err)
+{
+	bool done;
+
+	reader->profile.path = reader_own(reader, strdup(path));
+	done = reader->profile.path && read_all(reader);
+	end_reading(reader);
+	if (done) {
+		*profile = &reader->profile;
+		return true;
+	}
+	profile_close(&reader->profile);
+	return error_set(err, "%s: no memory to read it, or it went away", path);
+}
+
+bool profile_open(const char *path, struct profile **profile, struct error *err)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return error_set(err, "%s: no memory", path);
+	point_damage(&reader->image.damage, reader);
+	if (image_open(&reader->image, path, err))
+		return finish(reader, path, profile, err);
+	free(reader);
+	return false;
+}
+
+bool profile_open_memory(const void *bytes, size_t size, struct profile **profile, struct error *err)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return error_set(err, "no memory");
+	point_damage(&reader->image.damage, reader);
+	if (image_open_memory(&reader->image, bytes, size, err))
+		return finish(reader, "(memory)", profile, err);
+	free(reader);
+	return false;
+}
+
+void profile_close(struct profile *profile)
+{
+	struct reader *reader = (struct reader *)profile;
+
+	if (!profile)
+		return;
+	for (unsigned i = 0; i < reader->owned_count; i++)
+		free(reader->owned[i]);
+	free(reader);
+}
+
+const char *profile_hook_name(uint32_t hook)
+{
+	static const char *const names[FORMAT_HOOK_COUNT] = {
+		[FORMAT_HOOK_MALLOC] = "malloc",
+		[FORMAT_HOOK_CALLOC] = "calloc",
+		[FORMAT_HOOK_REALLOC] = "realloc",
+		[FORMAT_HOOK_REALLOCARRAY] = "reallocarray",
+		[FORMAT_HOOK_POSIX_MEMALIGN] = "posix_memalign",
+		[FORMAT_HOOK_ALIGNED_ALLOC] = "aligned_alloc",
+		[FORMAT_HOOK_MEMALIGN] = "memalign",
+		[FORMAT_HOOK_VALLOC] = "valloc",
+		[FORMAT_HOOK_PVALLOC] = "pvalloc",
+	};
+
+	return hook < FORMAT_HOOK_COUNT ? names[hook] : "unknown";
+}
+
+const char *profile_loss_name(uint32_t loss)
+{
+	static const char *const names[FORMAT_LOSS_KINDS] = {
+		[FORMAT_LOSS_EVENTS] = "events",
+		[FORMAT_LOSS_STALE_BLOCKS] = "stale_blocks",
+		[FORMAT_LOSS_TRUNCATED] = "truncated",
+		[FORMAT_LOSS_SHORT_STACKS] = "short_stacks",
+		[FORMAT_LOSS_MEMORY] = "memory",
+		[FORMAT_LOSS_LOG_BYTES] = "log_bytes",
+		[FORMAT_LOSS_SAMPLES] = "samples",
+		[FORMAT_LOSS_MODULES] = "modules",
+		[FORMAT_LOSS_INTERNAL] = "internal",
+		[FORMAT_LOSS_PROFILE_BYTES] = "profile_bytes",
+		[FORMAT_LOSS_TIMELINE] = "timeline",
+	};
+
+	return loss < FORMAT_LOSS_KINDS ? names[loss] : "unknown";
+}
+
+uint64_t profile_losses(const struct profile *profile)
+{
+	static const enum format_loss kinds[] = {FORMAT_LOSS_EVENTS, FORMAT_LOSS_INTERNAL,
+						 FORMAT_LOSS_PROFILE_BYTES};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		uint64_t loss = plain64(&profile->header.losses[kinds[i]]);
+
+		sum = loss > UINT64_MAX - sum ? UINT64_MAX : sum + loss;
+	}
+	return sum;
+}

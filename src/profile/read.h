@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * read.h - the parts of profile_open(), which it calls in this order.
+ *
+ * The order matters for a process that goes on: counters first (frees, then allocations), then the call stacks, then
+ * nodes, regions, modules, text: each is complete before what refers to it (doc/FORMAT.md, "Reading").
+ * Every function returns false if there is no memory, or the file cannot be read any more; damage is reported instead.
+ */
+#ifndef PMEM_PROFILE_READ_H
+#define PMEM_PROFILE_READ_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/image.h"
+#include "profile/profile.h"
+
+enum { READER_OWNED = 48 };
+
+struct reader {
+	struct profile profile; /* first: a struct profile that was opened is one of these */
+	struct image image;
+	void *owned[READER_OWNED]; /* freed by profile_close() */
+	unsigned owned_count;
+	/* Only while it is being opened: */
+	struct profile_counts *counts; /* by call-stack id */
+	uint32_t counts_limit;
+	struct profile_counts *thread_counts; /* by thread */
+	uint32_t threads_limit;
+	struct format_stack *raw_stacks; /* by call-stack id */
+	uint32_t *stack_index; /* by call-stack id: index in profile.stacks; UINT32_MAX = not there */
+	uint32_t stack_limit; /* of the two */
+};
+
+/* What the profile keeps until it is closed; returns memory (NULL stays NULL). */
+void *reader_own(struct reader *reader, void *memory);
+
+/* calloc() that never asks for 0 bytes, kept as above. */
+void *reader_alloc(struct reader *reader, size_t count, size_t size);
+
+/* header.losses and so on are atomic for the recorder's sake. */
+static inline uint32_t plain32(const _Atomic uint32_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+static inline uint64_t plain64(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+/* Never more than INT64_MAX: sums of hostile numbers stay numbers. */
+static inline void add_limited(uint64_t *sum, uint64_t value)
+{
+	*sum = value > INT64_MAX - *sum ? INT64_MAX : *sum + value;
+}
+
+/* read_counts.c: counts, thread_counts and the header that they belong to. */
+bool read_counts(struct reader *reader);
+
+/* read_tree.c: modules, locations, stacks and nodes, and the texts of the header. */
+bool read_tree(struct reader *reader);
+
+/* read_histograms.c: sizes and lifetimes of profile.stacks. */
+bool read_histograms(struct reader *reader);
+
+/* timeline.c: points, series, marks. */
+bool read_timeline(struct reader *reader);
+
+/* As profile_open(), of a file's bytes in memory, which need not stay. */
+bool profile_open_memory(const void *bytes, size_t size, struct profile **profile,
+			 struct error *err);
+
+#endif

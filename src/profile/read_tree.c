@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * read_tree.c - call stacks and the nodes that they lead through.
+ *
+ * Only call stacks with an event and the nodes on their paths are taken over, under new indexes.  In the file the
+ * parent of a node stands at the end of its list of siblings; each list is followed once.  Lists lead to larger
+ * indexes only and parents to smaller ones, which is checked: so there is no cycle.
+ *
+ * All blocks of nodes are read, beyond node_count too: a list may lead there, to an entry that is complete.
+ * They are read in ascending order, so that an entry is read after the link that leads to it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/stack_hash.h"
+#include "profile/read_hash.h"
+#include "profile/read_places.h"
+
+enum { TRIES = 4, NODES_START = 1024 };
+
+#define NONE UINT32_MAX
+#define BROKEN (UINT32_MAX - 1)
+
+static const struct image_array stacks_array = {FORMAT_STACKS, sizeof(struct format_stack),
+						"call stacks", FORMAT_STACK_FIRST};
+static const struct image_array nodes_array = {FORMAT_NODES, sizeof(struct format_node), "nodes", 1};
+
+struct tree {
+	struct reader *reader;
+	struct read_places places;
+	struct read_hash hash;
+	struct format_node *raw;
+	uint32_t raw_count;
+	uint32_t *parents; /* by index in the file; NONE = not known yet */
+	uint32_t *indexes; /* by index in the file: in nodes; 0 = not taken over (yet) */
+	struct profile_node *nodes;
+	uint32_t count;
+	uint32_t room;
+	uint32_t special[FORMAT_SPECIAL_UNKNOWN + 1]; /* nodes made here; 0 = not made */
+	uint32_t broken;
+	uint32_t negative;
+	uint32_t wrong_hooks;
+};
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+
+/* Again if blocks of nodes came meanwhile: a link may lead there. */
+static bool load_nodes(struct tree *tree)
+{
+	struct image *image = &tree->reader->image;
+	uint32_t per_block = FORMAT_BLOCK_SIZE / sizeof(struct format_node);
+	uint32_t count = plain32(&image->first->header.node_count);
+
+	image_limit(image, &nodes_array, count);
+	for (int tries = 0; tries < TRIES; tries++) {
+		tree->raw_count = image->counts[FORMAT_NODES] * per_block;
+		free(tree->raw);
+		tree->raw = image_items(image, &nodes_array, tree->raw_count);
+		if (!tree->raw || !tree->reader->profile.is_live)
+			break;
+		if (!image_refresh(image))
+			return false;
+		if (image->counts[FORMAT_NODES] * per_block == tree->raw_count)
+			break;
+	}
+	if (!tree->raw)
+		return false;
+	tree->parents = malloc(((size_t)tree->raw_count + 1) * sizeof(*tree->parents));
+	tree->indexes = calloc((size_t)tree->raw_count + 1, sizeof(*tree->indexes));
+	if (tree->parents)
+		memset(tree->parents, 0xff, tree->raw_count * sizeof(*tree->parents));
+	return tree->parents && tree->indexes;
+}
+
+/* Follows the list that node is in to an entry whose parent is known, or to its end.  Returns the parent. */
+static uint32_t follow(const struct tree *tree, uint32_t node, uint32_t *last)
+{
+	for (;;) {
+		uint32_t link = plain32(&tree->raw[node].link);
+		uint32_t next = link & FORMAT_LINK_INDEX;
+
+		*last = node;
+		if (tree->parents[node] != NONE)
+			return tree->parents[node];
+		if (link & FORMAT_LINK_PARENT)
+			return next;
+		if (next <= node || next >= tree->raw_count)
+			return BROKEN;
+		node = next;
+	}
+}
+
+/* The parent of a node below raw_count, or BROKEN. */
+static uint32_t parent_of(struct tree *tree, uint32_t node)
+{
+	uint32_t last;
+	uint32_t parent = follow(tree, node, &last);
+	uint32_t at = node;
+
+	while (at != last) {
+		tree->parents[at] = parent;
+		at = plain32(&tree->raw[at].link) & FORMAT_LINK_INDEX;
+	}
+	tree->parents[last] = parent;
+	return parent < node ? parent : BROKEN;
+}
+
+/* Takes the next node; its index, or 0 if there is no memory. */
+static uint32_t take_node(struct tree *tree)
+{
+	uint32_t room = tree->room ? tree->room * 2 : NODES_START;
+	struct profile_node *grown;
+
+	if (tree->count == tree->room) {
+		grown = realloc(tree->nodes, room * sizeof(*grown));
+		if (!grown)
+			return 0;
+		tree->nodes = grown;
+		tree->room = room;
+	}
+	tree->nodes[tree->count] = (struct profile_node){0};
+	return tree->count++;
+}
+
+/* The node, below the root, that stands for what has no frames.  0: no memory. */
+static uint32_t special_node(struct tree *tree, enum format_special special)
+{
+	uint32_t *node = &tree->special[special];
+
+	if (*node != 0)
+		return *node;
+	*node = take_node(tree);
+	if (*node != 0 &&
+	    !read_places_find(&tree->places, (uint32_t)special, &tree->nodes[*node].location))
+		*node = 0;
+	return *node;
+}
+
+static bool is_frame(const struct tree *tree, uint32_t node)
+{
+	return node != 0 && node < tree->raw_count &&
+	       !(plain32(&tree->raw[node].link) & FORMAT_LINK_STACK);
+}
+
+/* Takes over one node of the file.  0: no memory. */
+static uint32_t take_over(struct tree *tree, uint32_t node)
+{
+	uint32_t index = take_node(tree);
+
+	if (index == 0 ||
+	    !read_places_find(&tree->places, tree->raw[node].pc32, &tree->nodes[index].location))
+		return 0;
+	tree->indexes[node] = index;
+	return index;
+}
+
+/* The index of a frame of the file, taken over with all its callers.  0: no memory. */
+static uint32_t take_path(struct tree *tree, uint32_t node)
+{
+	uint32_t innermost = tree->indexes[node];
+	uint32_t index, parent, above;
+
+	if (innermost != 0)
+		return innermost;
+	index = innermost = take_over(tree, node);
+	while (index != 0) {
+		parent = parent_of(tree, node);
+		if (parent == 0)
+			return innermost;
+		if (!is_frame(tree, parent)) {
+			tree->broken++;
+			above = special_node(tree, FORMAT_SPECIAL_TRUNCATED);
+			tree->nodes[index].parent = above;
+			return above != 0 ? innermost : 0;
+		}
+		above = tree->indexes[parent];
+		if (above != 0) {
+			tree->nodes[index].parent = above;
+			return innermost;
+		}
+		above = take_over(tree, parent);
+		tree->nodes[index].parent = above;
+		index = above;
+		node = parent;
+	}
+	return 0;
+}
+
+/* --- call stacks ----------------------------------------------------------------------------- */
+
+static uint64_t hash_stack(struct tree *tree, const struct profile_stack *stack)
+{
+	uint64_t hash = STACK_HASH_START;
+
+	if (stack->hook != FORMAT_NO_HOOK)
+		hash = stack_hash_string(hash, profile_hook_name(stack->hook));
+	for (uint32_t node = stack->node; node != 0; node = tree->nodes[node].parent)
+		hash = read_hash_frame(&tree->hash, hash,
+				       &tree->places.locations[tree->nodes[node].location]);
+	return hash;
+}
+
+/* What is read of a running process can be early by an event; of a file it is damage. */
+static void make_consistent(struct tree *tree, struct profile_counts *counts)
+{
+	if (counts->free_count <= counts->alloc_count && counts->free_bytes <= counts->alloc_bytes &&
+	    counts->temporary_count <= counts->free_count)
+		return;
+	if (!tree->reader->profile.is_live)
+		tree->negative++;
+	if (counts->free_count > counts->alloc_count)
+		counts->free_count = counts->alloc_count;
+	if (counts->free_bytes > counts->alloc_bytes)
+		counts->free_bytes = counts->alloc_bytes;
+	if (counts->temporary_count > counts->free_count)
+		counts->temporary_count = counts->free_count;
+}
+
+static uint32_t hook_of(struct tree *tree, uint32_t id, uint32_t flags)
+{
+	uint32_t hook = flags >> FORMAT_HOOK_SHIFT & 0xff;
+
+	if (id < FORMAT_STACK_FIRST || hook == FORMAT_NO_HOOK)
+		return FORMAT_NO_HOOK;
+	if (hook < FORMAT_HOOK_COUNT)
+		return hook;
+	tree->wrong_hooks++;
+	return FORMAT_NO_HOOK;
+}
+
+/* 0: no memory. */
+static uint32_t innermost_node(struct tree *tree, uint32_t id)
+{
+	uint32_t node = tree->reader->raw_stacks[id].node;
+
+	if (id < FORMAT_STACK_FIRST)
+		return special_node(tree, (enum format_special)id);
+	if (is_frame(tree, node))
+		return take_path(tree, node);
+	tree->broken++;
+	return special_node(tree, FORMAT_SPECIAL_TRUNCATED);
+}
+
+static bool take_stack(struct tree *tree, uint32_t id)
+{
+	struct profile *profile = &tree->reader->profile;
+	struct profile_stack *stack = &profile->stacks[profile->stack_count];
+	uint32_t flags = plain32(&tree->reader->raw_stacks[id].flags);
+
+	*stack = (struct profile_stack){
+		.node = innermost_node(tree, id),
+		.hook = hook_of(tree, id, flags),
+		.inexact = (flags & FORMAT_STACK_INEXACT) != 0,
+		.number = id,
+		.counts = tree->reader->counts[id],
+	};
+	if (stack->node == 0)
+		return false;
+	make_consistent(tree, &stack->counts);
+	stack->id = hash_stack(tree, stack);
+	tree->reader->stack_index[id] = profile->stack_count++;
+	return true;
+}
+
+static bool had_event(const struct profile_counts *counts)
+{
+	return (counts->alloc_count | counts->free_count | counts->alloc_bytes |
+		counts->free_bytes) != 0;
+}
+
+static bool take_stacks(struct tree *tree)
+{
+	struct reader *reader = tree->reader;
+	uint32_t limit = reader->stack_limit;
+	uint32_t count = 0;
+
+	for (uint32_t id = 1; id < limit; id++)
+		count += had_event(&reader->counts[id]);
+	reader->profile.stacks = reader_alloc(reader, count, sizeof(*reader->profile.stacks));
+	reader->stack_index = malloc(((size_t)limit + 1) * sizeof(*reader->stack_index));
+	if (!reader->profile.stacks || !reader->stack_index)
+		return false;
+	memset(reader->stack_index, 0xff, limit * sizeof(*reader->stack_index));
+	for (uint32_t id = 1; id < limit; id++)
+		if (had_event(&reader->counts[id]) && !take_stack(tree, id))
+			return false;
+	return true;
+}
+
+static bool load_stacks(struct reader *reader)
+{
+	uint32_t limit;
+
+	if (!image_refresh(&reader->image))
+		return false;
+	limit = image_limit(&reader->image, &stacks_array,
+			    plain32(&reader->image.first->header.stack_limit));
+	/* Call stacks that came after the counters were read have no events here. */
+	reader->stack_limit = limit < reader->counts_limit ? limit : reader->counts_limit;
+	reader->raw_stacks = image_items(&reader->image, &stacks_array, reader->stack_limit);
+	return reader->raw_stacks && image_refresh(&reader->image);
+}
+
+static void report(const struct tree *tree)
+{
+	const struct damage *damage = &tree->reader->image.damage;
+
+	if (tree->broken > 0)
+		damage_add(damage, "callers are missing in %u places", tree->broken);
+	if (tree->negative > 0)
+		damage_add(damage, "%u call stacks freed more than they allocated", tree->negative);
+	if (tree->wrong_hooks > 0)
+		damage_add(damage, "%u call stacks with an unknown entry point", tree->wrong_hooks);
+}
+
+bool read_tree(struct reader *reader)
+{
+	struct tree tree = {.reader = reader};
+	bool done = load_stacks(reader) && load_nodes(&tree);
+
+	/* The root. */
+	done = done && read_places(reader, &tree.places) &&
+	       read_hash_begin(&tree.hash, &reader->profile) &&
+	       (take_node(&tree) == 0 && tree.count == 1) && take_stacks(&tree);
+	reader->profile.nodes = reader_own(reader, tree.nodes);
+	reader->profile.node_count = tree.count;
+	if (tree.places.reader)
+		read_places_end(&tree.places);
+	read_hash_end(&tree.hash);
+	free(tree.raw);
+	free(tree.parents);
+	free(tree.indexes);
+	if (done)
+		report(&tree);
+	return done;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * running.c - see running.h.
+ */
+#include "profile/running.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { START_TICKS_FIELD = 22, STATE_FIELD = 3 };
+
+/* The fields after the program's name, which may hold blanks and parentheses. */
+static uint64_t parse_stat(char *line)
+{
+	char *rest = strrchr(line, ')');
+	char *field = rest ? strtok_r(rest + 1, " ", &rest) : NULL;
+
+	if (!field || *field == 'Z' || *field == 'X')
+		return 0;
+	for (int i = STATE_FIELD; field && i < START_TICKS_FIELD; i++)
+		field = strtok_r(NULL, " ", &rest);
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
+uint64_t running_start_ticks(uint32_t pid)
+{
+	char path[64];
+	char line[2048];
+	FILE *file;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	size = fread(line, 1, sizeof(line) - 1, file);
+	fclose(file);
+	line[size] = '\0';
+	return parse_stat(line);
+}
+
+/* False: not a shared mapping of a file. */
+static bool parse_mapping(char *line, struct running_mapping *mapping)
+{
+	char access[8];
+	int path = 0;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %n", &mapping->start, &mapping->end, access,
+		   &mapping->inode, &path) < 4 ||
+	    path == 0 || mapping->inode == 0 || access[3] != 's')
+		return false;
+	mapping->path = line + path;
+	return true;
+}
+
+bool running_each_shared(uint32_t pid, bool (*visit)(const struct running_mapping *, void *),
+			 void *argument)
+{
+	struct running_mapping mapping;
+	char *line = NULL;
+	size_t size = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) > 0)
+		if (parse_mapping(line, &mapping) && !visit(&mapping, argument))
+			break;
+	free(line);
+	fclose(file);
+	return true;
+}
+
+struct wanted {
+	unsigned long inode;
+	const char *name;
+	bool found;
+};
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* By the name too: some file systems show other inode numbers here than stat(2) gives. */
+static bool is_wanted(const struct running_mapping *mapping, void *argument)
+{
+	struct wanted *wanted = argument;
+
+	wanted->found = mapping->inode == wanted->inode ||
+			strcmp(last_part(mapping->path), wanted->name) == 0;
+	return !wanted->found;
+}
+
+bool running_records(const struct format_header *header, const char *path, unsigned long inode)
+{
+	struct wanted wanted = {.inode = inode, .name = last_part(path)};
+
+	if (atomic_load_explicit(&header->state, memory_order_relaxed) != FORMAT_STATE_RECORDING ||
+	    header->pid == 0 || header->start_ticks == 0 ||
+	    running_start_ticks(header->pid) != header->start_ticks)
+		return false;
+	/* What could not be mapped is written now and then. */
+	if (atomic_load_explicit(&header->memory_blocks, memory_order_relaxed) > 0)
+		return true;
+	/* Another image of the same process does not map it. */
+	return !running_each_shared(header->pid, is_wanted, &wanted) || wanted.found;
+}

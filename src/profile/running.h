@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * running.h - what /proc tells about a process that may be recorded (proc(5)).
+ */
+#ifndef PMEM_PROFILE_RUNNING_H
+#define PMEM_PROFILE_RUNNING_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/format.h"
+
+/* Field 22 of /proc/PID/stat: when the process started.  0: there is none, or it ended and nobody has waited for it. */
+uint64_t running_start_ticks(uint32_t pid);
+
+/* A file mapped with MAP_SHARED. */
+struct running_mapping {
+	unsigned long start;
+	unsigned long end;
+	unsigned long inode;
+	const char *path; /* as the process sees it; " (deleted)" may follow */
+};
+
+/* Calls visit() for each shared mapping of a file, until it returns false.  Returns false, with errno set, if the
+ * process's mappings cannot be read. */
+bool running_each_shared(uint32_t pid, bool (*visit)(const struct running_mapping *, void *),
+			 void *argument);
+
+/* True if the process that this profile is of runs and still records into the file, whose inode is given, at path. */
+bool running_records(const struct format_header *header, const char *path, unsigned long inode);
+
+#endif

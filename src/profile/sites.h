@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sites.h - call stacks grouped by allocation site: what each place in the user's own code holds.
+ *
+ * A call stack belongs to exactly one site, that of its innermost own frame, however often a recursive function
+ * is on it: sums over sites are the sums over call stacks.
+ */
+#ifndef PMEM_PROFILE_SITES_H
+#define PMEM_PROFILE_SITES_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "profile/growth.h"
+#include "profile/places.h"
+#include "profile/profile.h"
+
+enum sites_key {
+	SITES_LIVE,
+	SITES_PEAK,
+	SITES_ALLOC,
+	SITES_COUNT, /* calls */
+	SITES_TEMPORARY,
+	SITES_GROWTH,
+	SITES_KEYS,
+};
+
+/* "live" and so on; NULL after the last. */
+const char *sites_key_name(enum sites_key key);
+
+/* False: no key has this name. */
+bool sites_key_find(const char *name, enum sites_key *key);
+
+struct sites_counts {
+	uint64_t live_bytes;
+	uint64_t live_count;
+	uint64_t alloc_bytes;
+	uint64_t alloc_count;
+	uint64_t temporary_count;
+	int64_t peak_bytes; /* share of the process's peak */
+	int64_t peak_count;
+	int64_t growth; /* change of live bytes over the query's interval */
+};
+
+/* What the key sorts by. */
+int64_t sites_value(const struct sites_counts *counts, enum sites_key key);
+
+struct site {
+	uint32_t place; /* places_get() */
+	uint32_t stack_count;
+	uint32_t heaviest; /* index in stacks: the one with the most of the key sorted by; live at first */
+	bool inexact; /* one of its call stacks is */
+	struct sites_counts counts;
+};
+
+struct sites_query {
+	const struct profile *profile;
+	struct names *names;
+	struct places *places;
+	const bool *selected; /* by index of the call stack; NULL = all */
+	/* Growth is over this interval.  If it does not reach to the profile's end, live bytes are those at its end. */
+	struct growth_interval interval;
+	/* True: what was allocated is that of the interval too.  Numbers of calls and blocks, temporary allocations and
+	 * the peak are then not known and 0. */
+	bool only_interval;
+};
+
+struct sites {
+	struct sites_query query;
+	struct site *items;
+	uint32_t count;
+	struct sites_counts totals;
+	uint32_t stack_count; /* selected */
+	uint32_t untimed_count; /* of them those that the timeline does not show: their growth counts as 0 */
+	uint64_t untimed_bytes; /* their live bytes at the end */
+	uint32_t *of_stack;	/* place of the site by call stack; SITES_NONE: not selected */
+	uint32_t *of_place;	/* index in items by place; SITES_NONE: no site */
+	uint32_t *series; /* index in the profile's series by call stack; SITES_NONE: has none */
+};
+
+#define SITES_NONE UINT32_MAX
+
+bool sites_build(const struct sites_query *query, struct sites **sites, struct error *err);
+void sites_free(struct sites *sites);
+
+/* The figures of one call stack under the query. */
+void sites_stack(const struct sites *sites, uint32_t stack, struct sites_counts *counts);
+
+/* Largest first; equal ones by bytes allocated, then in the order of the profile.  Sets heaviest. */
+void sites_sort(struct sites *sites, enum sites_key key);
+
+/* The selected call stacks of one site (NULL: of all), largest first: array of *count indexes in stacks,
+ * to be freed; NULL: no memory. */
+uint32_t *sites_stacks(const struct sites *sites, const struct site *site, enum sites_key key,
+		       uint32_t *count);
+
+#endif

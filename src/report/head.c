@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * head.c - the first lines of every view: which process, and what is missing.
+ *
+ * A partial profile must not pass for a full one: what makes figures wrong stands above them.
+ */
+#include "report/head.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/when.h"
+#include "report/page.h"
+
+enum { INDENT = 2 };
+
+static uint64_t loaded(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)field, memory_order_relaxed);
+}
+
+static uint32_t loaded32(const _Atomic uint32_t *field)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)(uintptr_t)field, memory_order_relaxed);
+}
+
+static uint64_t loss(const struct report *report, enum format_loss kind)
+{
+	return loaded(&report->profile->header.losses[kind]);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void print_title(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	const struct output *out = report->out;
+	char date[UNITS_SIZE], duration[UNITS_SIZE];
+	const char *file = last_part(profile->path);
+	struct page_text text;
+	unsigned used = 0, columns = output_columns(file);
+
+	page_text_begin(&text, out);
+	if (text.file != out->file) {
+		struct output to = *out;
+
+		to.file = text.file;
+		page_cut(&to, profile->program_name[0] ? profile->program_name : "unknown program",
+			 30);
+	}
+	fprintf(text.file, " (pid %" PRIu32 "), %s, %s%s", profile->header.pid,
+		units_date(profile->header.start_realtime_ns, date),
+		units_duration(profile->duration_ns, duration), profile->is_live ? " so far" : "");
+	fflush(text.file);
+	used = text.text ? output_columns(text.text) : 0;
+	fputs(output_style(out, OUTPUT_BOLD), out->file);
+	page_text_print(&text, out);
+	fputs(output_style(out, OUTPUT_PLAIN), out->file);
+	if (used + 2 + columns <= out->width) {
+		fprintf(out->file, "%*s", (int)(out->width - used - columns), "");
+		page_cut(out, file, columns);
+	}
+	fputc('\n', out->file);
+}
+
+/* A warning paragraph. */
+static void __attribute__((format(printf, 2, 3)))
+warn(const struct report *report, const char *format, ...)
+{
+	struct page_text text;
+	va_list args;
+
+	page_text_begin(&text, report->out);
+	va_start(args, format);
+	vfprintf(text.file, format, args);
+	va_end(args);
+	fputs(output_style(report->out, OUTPUT_YELLOW), report->out->file);
+	page_text_end(&text, report->out, INDENT);
+	fputs(output_style(report->out, OUTPUT_PLAIN), report->out->file);
+}
+
+/* Text from a file without control characters, to be freed. */
+static char *clean(const struct report *report, const char *from)
+{
+	struct output to = *report->out;
+	char *text = NULL;
+	size_t size;
+
+	to.file = open_memstream(&text, &size);
+	if (!to.file)
+		return NULL;
+	output_safe(&to, from);
+	fclose(to.file);
+	return text;
+}
+
+static void warn_damage(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	char *text;
+
+	if (!profile->damage[0])
+		return;
+	text = clean(report, profile->damage);
+	if (profile->damage_count > 1)
+		warn(report, "PARTIAL: the file is damaged: %s, and %" PRIu32 " more.",
+		     text ? text : "", profile->damage_count - 1);
+	else
+		warn(report, "PARTIAL: the file is damaged: %s.", text ? text : "");
+	free(text);
+}
+
+static void warn_memory_blocks(const struct report *report)
+{
+	const struct format_header *header = &report->profile->header;
+	uint32_t blocks = loaded32(&header->memory_blocks);
+	uint32_t error = loaded32(&header->file_error);
+	uint64_t flushed = loaded(&header->flushed_ns);
+	char time[UNITS_SIZE], why[64];
+
+	if (!blocks)
+		return;
+	snprintf(why, sizeof(why), "%s", error ? strerror((int)error) : "reason unknown");
+	if (flushed)
+		warn(report,
+		     "PARTIAL: %" PRIu32
+		     " blocks of the profile found no room in the file (%s); of them this is "
+		     "the state %s after the start.",
+		     blocks, why, units_duration(flushed, time));
+	else
+		warn(report,
+		     "PARTIAL: %" PRIu32
+		     " blocks of the profile found no room in the file (%s) and are not here.",
+		     blocks, why);
+}
+
+static void warn_losses(const struct report *report)
+{
+	char events[UNITS_SIZE], bytes[UNITS_SIZE], bugs[UNITS_SIZE];
+
+	if (!profile_losses(report->profile))
+		return;
+	warn(report, "INCOMPLETE: lost %s allocations or frees, %s of the profile; %s broken assertions of pmem.",
+	     units_count(loss(report, FORMAT_LOSS_EVENTS), events),
+	     units_bytes(loss(report, FORMAT_LOSS_PROFILE_BYTES), bytes),
+	     units_count(loss(report, FORMAT_LOSS_INTERNAL), bugs));
+}
+
+static void warn_state(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	uint32_t state = loaded32(&profile->header.state);
+	char time[UNITS_SIZE], mean[UNITS_SIZE];
+
+	if (state == FORMAT_STATE_STOPPED)
+		warn(report,
+		     "PARTIAL: recording stopped %s after the start, before the process ended.",
+		     units_duration(profile->duration_ns, time));
+	else if (state == FORMAT_STATE_RECORDING && !profile->is_live)
+		warn(report,
+		     "The process was killed or executed another program; its last sign of life is "
+		     "%s "
+		     "after the start.",
+		     units_duration(profile->duration_ns, time));
+	if (profile->header.sample_bytes)
+		warn(report,
+		     "SAMPLED: one allocation in %s was recorded; all figures are estimates.",
+		     units_bytes(profile->header.sample_bytes, mean));
+	if (profile->refused_setting[0]) {
+		char *text = clean(report, profile->refused_setting);
+
+		warn(report, "Refused setting, default used: %s.", text ? text : "");
+		free(text);
+	}
+}
+
+void head_print(const struct report *report)
+{
+	print_title(report);
+	warn_damage(report);
+	warn_memory_blocks(report);
+	warn_losses(report);
+	warn_state(report);
+	fputc('\n', report->out->file);
+}
+
+static void print_filtered(const struct report *report, FILE *file)
+{
+	const struct sites *sites = report->sites;
+	char some[UNITS_SIZE], all[UNITS_SIZE], number[UNITS_SIZE], share[UNITS_SIZE];
+	uint64_t live = profile_live_bytes(&report->profile->totals);
+
+	fprintf(file, "Selected: %s call stacks of %s", units_count(sites->stack_count, number),
+		units_count(report->profile->stack_count, all));
+	if (!sites->query.only_interval)
+		fprintf(file, ", with %s (%s) of the live bytes",
+			units_bytes(sites->totals.live_bytes, some),
+			units_share(sites->totals.live_bytes, live, share));
+	fputs(". ", file);
+}
+
+static void print_interval(const struct report *report, FILE *file)
+{
+	const struct profile *profile = report->profile;
+	const struct sites *sites = report->sites;
+	char from[UNITS_SIZE], to[UNITS_SIZE], change[UNITS_SIZE], number[UNITS_SIZE],
+		bytes[UNITS_SIZE];
+
+	fprintf(file, "From %s to %s the live bytes changed by %s.",
+		units_time(when_realtime(profile, report->interval.since_ns), from),
+		units_time(when_realtime(profile, report->interval.until_ns), to),
+		units_bytes_change(sites->totals.growth, change));
+	if (sites->untimed_count)
+		fprintf(file,
+			" Not on the timeline: %s small call stacks, with %s at the end; their "
+			"changes are "
+			"not in it.",
+			units_count(sites->untimed_count, number),
+			units_bytes(sites->untimed_bytes, bytes));
+}
+
+void head_print_selection(const struct report *report)
+{
+	struct page_text text;
+
+	page_text_begin(&text, report->out);
+	if (report->selected)
+		print_filtered(report, text.file);
+	if (report_has_interval(report))
+		print_interval(report, text.file);
+	page_text_end(&text, report->out, INDENT);
+}
+
+/* Losses that do not make sums wrong. */
+static void put_blemishes(const struct report *report, FILE *file)
+{
+	static const struct {
+		enum format_loss kind;
+		const char *words;
+	} rows[] = {
+		{FORMAT_LOSS_STALE_BLOCKS, "blocks freed behind pmem's back (~: estimated)"},
+		{FORMAT_LOSS_TRUNCATED, "call stacks cut for want of unwind information"},
+		{FORMAT_LOSS_SHORT_STACKS, "call stacks cut for want of room"},
+		{FORMAT_LOSS_MODULES, "modules without room"},
+		{FORMAT_LOSS_SAMPLES, "lifetimes not measured"},
+		{FORMAT_LOSS_TIMELINE, "points of the timeline missing"},
+	};
+	char number[UNITS_SIZE];
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (loss(report, rows[i].kind))
+			fprintf(file, "; %s %s", units_count(loss(report, rows[i].kind), number),
+				rows[i].words);
+	if (loaded(&report->profile->header.inherited_freed))
+		fprintf(file, "; %s blocks of the parent process freed",
+			units_count(loaded(&report->profile->header.inherited_freed), number));
+	if (loaded(&report->profile->header.unknown_freed))
+		fprintf(file, "; %s frees of blocks from before the recording",
+			units_count(loaded(&report->profile->header.unknown_freed), number));
+}
+
+static void put_problems(const struct report *report, FILE *file)
+{
+	const char *const *problems = names_problems(report->names);
+	unsigned count = 0;
+	char *text;
+
+	while (problems && problems[count])
+		count++;
+	if (!count)
+		return;
+	text = clean(report, problems[0]);
+	fprintf(file, "; no names for %s", text ? text : "?");
+	if (count > 1)
+		fprintf(file, " and %u more modules", count - 1);
+	free(text);
+}
+
+void head_print_seen(const struct report *report)
+{
+	struct page_text text;
+	char number[UNITS_SIZE];
+
+	page_text_begin(&text, report->out);
+	if (report->profile->header.sample_bytes)
+		fputs("Seen: a sample of the allocations", text.file);
+	else
+		fprintf(text.file, "Seen: %s allocations and their frees",
+			units_count(report->profile->totals.alloc_count, number));
+	fputs(profile_losses(report->profile) || report->profile->damage[0]
+		      ? "; some are missing, see above"
+		      : "; nothing lost",
+	      text.file);
+	put_blemishes(report, text.file);
+	put_problems(report, text.file);
+	fputc('.', text.file);
+	page_text_end(&text, report->out, INDENT);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * name.c - what a frame is called on a screen.
+ */
+#include "report/name.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page.h"
+
+enum { WHERE_IN_TEXT = 30, GAP = 2 };
+
+struct name name_of_place(const struct report *report, uint32_t place)
+{
+	const struct place *at = places_get(report->places, place);
+
+	return (struct name){at->location, at->symbol};
+}
+
+struct name name_of_site(const struct report *report, const struct site *site)
+{
+	return name_of_place(report, site->place);
+}
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Text to be freed; NULL: no memory. */
+static char *__attribute__((format(printf, 1, 2))) formatted(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int size;
+
+	va_start(args, format);
+	size = vasprintf(&text, format, args);
+	va_end(args);
+	return size < 0 ? NULL : text;
+}
+
+char *name_function(const struct report *report, const struct name *name)
+{
+	const struct profile_location *location = &report->profile->locations[name->location];
+	const struct symbol *symbol = name->symbol;
+	const struct profile_module *module;
+
+	if (location->special)
+		return strdup(location->special);
+	if (report->options->raw_names && symbol->raw_name)
+		return strdup(symbol->raw_name);
+	if (symbol->function)
+		return strdup(symbol->function);
+	module = &report->profile->modules[location->module];
+	return formatted("%s+0x%" PRIx64, module->path[0] ? last_part(module->path) : "[anonymous]",
+			 location->offset);
+}
+
+char *name_where(const struct report *report, const struct name *name)
+{
+	const struct profile_location *location = &report->profile->locations[name->location];
+	const struct symbol *symbol = name->symbol;
+	const struct profile_module *module;
+
+	if (symbol->file && symbol->line)
+		return formatted("%s:%" PRIu32, last_part(symbol->file), symbol->line);
+	if (location->special || !symbol->function)
+		return strdup("");
+	module = &report->profile->modules[location->module];
+	if (strcmp(module->path, report->profile->program) == 0)
+		return strdup("");
+	return strdup(module->path[0] ? last_part(module->path) : "[anonymous]");
+}
+
+void name_in_text(const struct report *report, const struct name *name, FILE *file)
+{
+	char *function = name_function(report, name), *where = name_where(report, name);
+	struct output out = *report->out;
+
+	out.file = file;
+	page_cut(&out, function ? function : "?", NAME_IN_TEXT);
+	if (where && where[0]) {
+		fputs(" (", file);
+		page_cut(&out, where, WHERE_IN_TEXT);
+		fputc(')', file);
+	}
+	free(function);
+	free(where);
+}
+
+void name_line(const struct report *report, const struct name *name, unsigned used)
+{
+	char *function = name_function(report, name), *where = name_where(report, name);
+	const struct output *out = report->out;
+	unsigned room = out->width > used + 16 ? out->width - used : 16, taken;
+
+	taken = where && where[0] ? output_columns(where) + GAP : 0;
+	if (taken > room / 2)
+		taken = room / 2;
+	page_cut(out, function ? function : "?", room - taken);
+	if (taken) {
+		fprintf(out->file, "%*s", GAP, "");
+		page_cut(out, where, taken - GAP);
+	}
+	free(function);
+	free(where);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * peak.c - what the heap consisted of when it was largest.
+ */
+#include <stdlib.h>
+
+#include "profile/when.h"
+#include "report/head.h"
+#include "report/page.h"
+#include "report/report.h"
+#include "report/source.h"
+#include "report/stack.h"
+#include "report/table.h"
+
+enum { SITES = 10, FRAMES = 6 };
+
+static void print_intro(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	uint64_t bytes = atomic_load_explicit(&profile->header.peak_bytes, memory_order_relaxed);
+	uint64_t time_ns = atomic_load_explicit(&profile->header.peak_ns, memory_order_relaxed);
+	uint64_t live = profile_live_bytes(&profile->totals);
+	char size[UNITS_SIZE], after[UNITS_SIZE], at[UNITS_SIZE], now[UNITS_SIZE], share[UNITS_SIZE];
+
+	page_sentence(report->out, "Peak %s, %s after the start (%s); live %s %s, %s of it.",
+		      units_bytes(bytes > live ? bytes : live, size), units_duration(time_ns, after),
+		      units_time(when_realtime(profile, time_ns), at),
+		      profile->is_live ? "now" : "at the end", units_bytes(live, now),
+		      units_share(live, bytes > live ? bytes : live, share));
+	fputc('\n', report->out->file);
+}
+
+bool view_peak(struct report *report, struct error *err)
+{
+	uint32_t count, *stacks = NULL;
+	struct sites_counts counts;
+	char bytes[UNITS_SIZE];
+
+	if (!report_refuse_interval(report, err))
+		return false;
+	report_sort(report, SITES_PEAK);
+	head_print(report);
+	head_print_selection(report);
+	print_intro(report);
+	table_print(report, report->options->top ? report->options->top : SITES);
+	stacks = sites_stacks(report->sites, NULL, SITES_PEAK, &count);
+	if (!stacks)
+		return error_set(err, "no memory for the call stacks");
+	if (count) {
+		sites_stack(report->sites, stacks[0], &counts);
+		fprintf(report->out->file, "\n  The heaviest call stack at the peak (%s):\n",
+			report_value(report, SITES_PEAK, counts.peak_bytes, bytes));
+		stack_print(report, stacks[0], FRAMES);
+		source_print(report, &report->sites->items[0]);
+	}
+	free(stacks);
+	return true;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report.c - the table of views, and what all of them share.
+ */
+#include "report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/when.h"
+#include "report/filter.h"
+
+const struct report_view report_views[] = {
+	{"summary", view_summary, false},
+	{"tree", view_tree, false},
+	{"callers", view_callers, false},
+	{"leaks", view_leaks, false},
+	{"peak", view_peak, false},
+	{"sizes", view_sizes, false},
+	{"lifetimes", view_lifetimes, false},
+	{"threads", view_threads, false},
+	{"json", view_json, true},
+	{"csv", view_csv, true},
+	{NULL, NULL, false},
+};
+
+const struct report_view *report_view_find(const char *name)
+{
+	const struct report_view *view;
+
+	for (view = report_views; view->name; view++)
+		if (strcmp(view->name, name) == 0)
+			return view;
+	return NULL;
+}
+
+bool report_has_interval(const struct report *report)
+{
+	return report->options->since || report->options->until;
+}
+
+static bool read_interval(struct report *report, struct error *err)
+{
+	const struct report_options *options = report->options;
+
+	report->interval = (struct growth_interval){0, report->profile->duration_ns};
+	if (options->since &&
+	    !when_parse(report->profile, options->since, &report->interval.since_ns, err))
+		return false;
+	if (options->until &&
+	    !when_parse(report->profile, options->until, &report->interval.until_ns, err))
+		return false;
+	if (report->interval.since_ns > report->interval.until_ns)
+		return error_set(err, "--since %s is later than --until %s", options->since,
+				 options->until ? options->until : "");
+	return true;
+}
+
+/* Growth of the sites is measured over the time in which the process as a whole did what growth says. */
+static void read_growth(struct report *report)
+{
+	growth_of_process(report->profile, &report->interval, &report->growth);
+	if (!report_has_interval(report) && report->growth.kind != GROWTH_UNKNOWN)
+		report->interval.since_ns = report->growth.since_ns;
+}
+
+bool report_open(struct report *report, struct error *err)
+{
+	struct sites_query query;
+
+	report->places = places_new(report->profile, report->names);
+	if (!report->places)
+		return error_set(err, "no memory for %u locations", report->profile->location_count);
+	if (!read_interval(report, err) || !filter_select(report, err))
+		return false;
+	read_growth(report);
+	query = (struct sites_query){
+		.profile = report->profile,
+		.names = report->names,
+		.places = report->places,
+		.selected = report->selected,
+		.interval = report->interval,
+		.only_interval = report_has_interval(report),
+	};
+	if (!sites_build(&query, &report->sites, err))
+		return false;
+	if (report->options->key < SITES_KEYS)
+		report_sort(report, report->options->key);
+	else
+		report_sort(report, report_has_interval(report) ? SITES_GROWTH : SITES_LIVE);
+	return true;
+}
+
+bool report_refuse_interval(const struct report *report, struct error *err)
+{
+	if (!report_has_interval(report))
+		return true;
+	return error_set(err,
+			 "the timeline does not have what --%s shows: leave out --since and "
+			 "--until",
+			 report->options->view);
+}
+
+void report_close(struct report *report)
+{
+	sites_free(report->sites);
+	places_free(report->places);
+	free(report->selected);
+	report->sites = NULL;
+	report->places = NULL;
+	report->selected = NULL;
+}
+
+void report_sort(struct report *report, enum sites_key key)
+{
+	report->key = key;
+	sites_sort(report->sites, key);
+}
+
+const char *report_value(const struct report *report, enum sites_key key, int64_t value,
+			 char text[UNITS_SIZE])
+{
+	switch (key) {
+	case SITES_COUNT:
+	case SITES_TEMPORARY:
+		return units_count((uint64_t)value, text);
+	case SITES_GROWTH:
+		return units_bytes_change(growth_per_minute(value, &report->interval), text);
+	case SITES_PEAK:
+		return units_bytes(value > 0 ? (uint64_t)value : 0, text);
+	default:
+		return units_bytes((uint64_t)value, text);
+	}
+}
+
+const char *report_key_words(enum sites_key key)
+{
+	static const char *const words[SITES_KEYS] = {
+		[SITES_LIVE] = "live",
+		[SITES_PEAK] = "the peak",
+		[SITES_ALLOC] = "allocated bytes",
+		[SITES_COUNT] = "calls",
+		[SITES_TEMPORARY] = "temporary allocations",
+		[SITES_GROWTH] = "the growth per minute",
+	};
+
+	return words[key];
+}

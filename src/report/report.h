@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * report.h - the terminal views of a profile, and what all of them share.
+ *
+ * A view is a file src/report/NAME.c with view_NAME() and a row in the table of report.c; doc/HOWTO-view.md shows how
+ * to add one.  Views only read struct report and print to its output.
+ */
+#ifndef PMEM_REPORT_REPORT_H
+#define PMEM_REPORT_REPORT_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/output.h"
+#include "base/units.h"
+#include "profile/growth.h"
+#include "profile/names.h"
+#include "profile/places.h"
+#include "profile/profile.h"
+#include "profile/sites.h"
+
+enum { REPORT_PATTERNS = 32 };
+
+struct report_options {
+	const char *view;   /* name in report_views */
+	enum sites_key key; /* SITES_KEYS: the view chooses */
+	unsigned top;	    /* rows; 0: the view chooses */
+	const char *focus[REPORT_PATTERNS];
+	unsigned focus_count;
+	const char *ignore[REPORT_PATTERNS];
+	unsigned ignore_count;
+	const char *since; /* as given; NULL = start */
+	const char *until; /* NULL = end */
+	bool all_frames;   /* do not hide those of libraries and runtimes */
+	bool raw_names;	   /* as in the symbol tables */
+	bool source;	   /* print source lines */
+};
+
+struct report {
+	const struct profile *profile;
+	struct names *names;
+	const struct report_options *options;
+	const struct output *out;
+	struct places *places;
+	bool *selected; /* by call stack: what --focus and --ignore leave; NULL = all */
+	struct growth growth;
+	struct growth_interval interval; /* what growth is measured over */
+	struct sites *sites;		 /* sorted by key */
+	enum sites_key key;
+};
+
+struct report_view {
+	const char *name;
+	bool (*print)(struct report *report, struct error *err);
+	bool is_data; /* for programs: no pager, no colours */
+};
+
+/* A row without name ends the table. */
+extern const struct report_view report_views[];
+
+const struct report_view *report_view_find(const char *name);
+
+/* Makes ready what views need.  The caller sets the first four fields before and closes also after a failure. */
+bool report_open(struct report *report, struct error *err);
+void report_close(struct report *report);
+
+/* Sorts the sites by key, and has views print by it. */
+void report_sort(struct report *report, enum sites_key key);
+
+/* A value of a key as text: bytes, a count, or a change of bytes per minute. */
+const char *report_value(const struct report *report, enum sites_key key, int64_t value,
+			 char text[UNITS_SIZE]);
+
+/* What a key's values are, for sentences: "live", "live at the peak" ... */
+const char *report_key_words(enum sites_key key);
+
+/* True if the user limits the report to a part of the timeline. */
+bool report_has_interval(const struct report *report);
+
+/* For views of what the timeline does not have: false, with a message, if the report is limited to a part of it. */
+bool report_refuse_interval(const struct report *report, struct error *err);
+
+bool view_summary(struct report *report, struct error *err);
+bool view_tree(struct report *report, struct error *err);
+bool view_callers(struct report *report, struct error *err);
+bool view_leaks(struct report *report, struct error *err);
+bool view_peak(struct report *report, struct error *err);
+bool view_sizes(struct report *report, struct error *err);
+bool view_lifetimes(struct report *report, struct error *err);
+bool view_threads(struct report *report, struct error *err);
+bool view_json(struct report *report, struct error *err);
+bool view_csv(struct report *report, struct error *err);
+
+#endif

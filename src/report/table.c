@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * table.c - the table of allocation sites.
+ *
+ * In 80 columns 34 remain for the site: function and, if it is known, file and line.  Both are cut in the middle.
+ */
+#include "report/table.h"
+
+#include <stdlib.h>
+
+#include "report/name.h"
+#include "report/page.h"
+
+enum { COLUMNS = 5, SITE_MIN = 20 };
+
+struct column {
+	const char *title;
+	unsigned width;
+	const char *(*text)(const struct report *report, const struct sites_counts *counts,
+			    char text[UNITS_SIZE]);
+};
+
+static uint64_t not_negative(int64_t value)
+{
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+static const char *live(const struct report *report, const struct sites_counts *counts, char *text)
+{
+	(void)report;
+	return units_bytes(counts->live_bytes, text);
+}
+
+static const char *blocks(const struct report *report, const struct sites_counts *counts, char *text)
+{
+	(void)report;
+	return units_count(counts->live_count, text);
+}
+
+static const char *growth(const struct report *report, const struct sites_counts *counts, char *text)
+{
+	if (report->growth.kind == GROWTH_UNKNOWN && !report_has_interval(report))
+		return "-";
+	return report_value(report, SITES_GROWTH, counts->growth, text);
+}
+
+static const char *allocated(const struct report *report, const struct sites_counts *counts,
+			     char *text)
+{
+	(void)report;
+	return units_bytes(counts->alloc_bytes, text);
+}
+
+static const char *calls(const struct report *report, const struct sites_counts *counts, char *text)
+{
+	(void)report;
+	return units_count(counts->alloc_count, text);
+}
+
+static const char *mean(const struct report *report, const struct sites_counts *counts, char *text)
+{
+	(void)report;
+	if (!counts->alloc_count)
+		return "-";
+	return units_bytes(counts->alloc_bytes / counts->alloc_count, text);
+}
+
+static const char *temporary(const struct report *report, const struct sites_counts *counts,
+			     char *text)
+{
+	(void)report;
+	return units_count(counts->temporary_count, text);
+}
+
+static const char *temporary_share(const struct report *report, const struct sites_counts *counts,
+				   char *text)
+{
+	(void)report;
+	return units_share(counts->temporary_count, counts->alloc_count, text);
+}
+
+static const char *peak(const struct report *report, const struct sites_counts *counts, char *text)
+{
+	(void)report;
+	return units_bytes(not_negative(counts->peak_bytes), text);
+}
+
+static const char *peak_blocks(const struct report *report, const struct sites_counts *counts,
+			       char *text)
+{
+	(void)report;
+	return units_count(not_negative(counts->peak_count), text);
+}
+
+#define LIVE                     \
+	{                        \
+		"live", 10, live \
+	}
+#define BLOCKS                      \
+	{                           \
+		"blocks", 7, blocks \
+	}
+#define GROWTH                           \
+	{                                \
+		"growth/min", 11, growth \
+	}
+#define ALLOCATED                          \
+	{                                  \
+		"allocated", 10, allocated \
+	}
+#define CALLS                     \
+	{                         \
+		"calls", 7, calls \
+	}
+#define TEMPORARY_SHARE                    \
+	{                                  \
+		"temp", 5, temporary_share \
+	}
+
+static const struct column layouts[SITES_KEYS][COLUMNS] = {
+	[SITES_LIVE] = {LIVE, BLOCKS, GROWTH, ALLOCATED, TEMPORARY_SHARE},
+	[SITES_PEAK] = {{"peak", 9, peak},
+			{"blocks", 7, peak_blocks},
+			{"live now", 9, live},
+			ALLOCATED,
+			TEMPORARY_SHARE},
+	[SITES_ALLOC] = {ALLOCATED, CALLS, {"mean", 9, mean}, LIVE, TEMPORARY_SHARE},
+	[SITES_COUNT] = {CALLS, ALLOCATED, {"mean", 9, mean}, LIVE, TEMPORARY_SHARE},
+	[SITES_TEMPORARY] = {{"temporary", 9, temporary}, TEMPORARY_SHARE, CALLS, ALLOCATED, LIVE},
+	[SITES_GROWTH] = {GROWTH, LIVE, BLOCKS, ALLOCATED, TEMPORARY_SHARE},
+};
+
+/* What is known of a part of the timeline. */
+static const struct column interval_layout[COLUMNS] = {GROWTH, LIVE, ALLOCATED};
+
+static const struct column *layout_of(const struct report *report)
+{
+	return report->sites->query.only_interval ? interval_layout : layouts[report->key];
+}
+
+/* Returns the columns used. */
+static unsigned print_head(const struct report *report, const struct column *layout)
+{
+	FILE *file = report->out->file;
+	unsigned used = 1, i;
+
+	fputs(output_style(report->out, OUTPUT_DIM), file);
+	for (i = 0; i < COLUMNS && layout[i].title; i++) {
+		fprintf(file, "%*s ", (int)layout[i].width, layout[i].title);
+		used += layout[i].width + 1;
+	}
+	fprintf(file, " site%s\n", output_style(report->out, OUTPUT_PLAIN));
+	return used;
+}
+
+/* Returns by how many columns the figures are wider than their columns: "1023.9 KiB" is. */
+static unsigned print_row(const struct report *report, const struct column *layout,
+			  const struct sites_counts *counts)
+{
+	unsigned wider = 0, i;
+
+	for (i = 0; i < COLUMNS && layout[i].title; i++) {
+		char buffer[UNITS_SIZE];
+		const char *text = layout[i].text(report, counts, buffer);
+		unsigned columns = output_columns(text);
+
+		fprintf(report->out->file, "%*s ", (int)layout[i].width, text);
+		wider += columns > layout[i].width ? columns - layout[i].width : 0;
+	}
+	fputc(' ', report->out->file);
+	return wider;
+}
+
+/* Columns for the function's name, so that what follows stands in one column. */
+static unsigned name_width(const struct report *report, unsigned rows, unsigned room)
+{
+	unsigned names = 0, wheres = 0, i;
+
+	for (i = 0; i < rows; i++) {
+		struct name name = name_of_site(report, &report->sites->items[i]);
+		char *function = name_function(report, &name), *where = name_where(report, &name);
+		unsigned columns = function ? output_columns(function) : 0;
+
+		names = columns > names ? columns : names;
+		columns = where ? output_columns(where) : 0;
+		wheres = columns > wheres ? columns : wheres;
+		free(function);
+		free(where);
+	}
+	if (wheres == 0)
+		return names < room ? names : room;
+	if (names + 2 + wheres <= room)
+		return names;
+	wheres = wheres + 2 < room / 2 ? wheres + 2 : room / 2;
+	return names < room - wheres ? names : room - wheres;
+}
+
+static void print_site(const struct report *report, const struct site *site, unsigned width,
+		       unsigned room)
+{
+	struct name name = name_of_site(report, site);
+	char *function = name_function(report, &name), *where = name_where(report, &name);
+	const struct output *out = report->out;
+
+	if (where && where[0] && room > width + 2) {
+		page_padded(out, function ? function : "?", width);
+		fputs("  ", out->file);
+		page_cut(out, where, room - width - 2);
+	} else {
+		page_cut(out, function ? function : "?", width);
+	}
+	fputs(site->inexact ? " ~\n" : "\n", out->file);
+	free(function);
+	free(where);
+}
+
+/* What the sites left out have of the key. */
+static void print_rest(const struct report *report, const struct column *layout, uint32_t rows)
+{
+	const struct sites *sites = report->sites;
+	struct sites_counts rest = sites->totals;
+	enum sites_key key = layout == interval_layout ? SITES_GROWTH : report->key;
+	int64_t value = sites_value(&rest, key);
+	char text[UNITS_SIZE], number[UNITS_SIZE];
+	uint32_t i;
+
+	for (i = 0; i < rows; i++)
+		value -= sites_value(&sites->items[i].counts, key);
+	fprintf(report->out->file, "%*s  in %s other site%s\n", (int)layout[0].width,
+		report_value(report, key, value, text), units_count(sites->count - rows, number),
+		sites->count - rows == 1 ? "" : "s");
+}
+
+static uint32_t rows_of(const struct report *report, unsigned rows)
+{
+	return rows < report->sites->count ? rows : report->sites->count;
+}
+
+unsigned table_lines(const struct report *report, unsigned rows)
+{
+	uint32_t count = rows_of(report, rows);
+
+	return 1 + count + (count < report->sites->count);
+}
+
+/* Columns of the mark behind sites whose figures are estimates. */
+static unsigned mark_width(const struct report *report, uint32_t rows)
+{
+	uint32_t i;
+
+	for (i = 0; i < rows; i++)
+		if (report->sites->items[i].inexact)
+			return 2;
+	return 0;
+}
+
+void table_print(const struct report *report, unsigned rows)
+{
+	const struct column *layout = layout_of(report);
+	uint32_t count = rows_of(report, rows), i;
+	unsigned used = print_head(report, layout) + mark_width(report, count), room, width;
+
+	room = report->out->width > used + SITE_MIN ? report->out->width - used : SITE_MIN;
+	width = name_width(report, count, room);
+	for (i = 0; i < count; i++) {
+		const struct site *site = &report->sites->items[i];
+		unsigned wider = print_row(report, layout, &site->counts);
+
+		print_site(report, site, width > wider ? width - wider : 1, room - wider);
+	}
+	if (count < report->sites->count)
+		print_rest(report, layout, count);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * words.c - the answer in words.
+ */
+#include "report/words.h"
+
+#include <stdlib.h>
+
+#include "profile/when.h"
+#include "report/name.h"
+#include "report/page.h"
+
+enum { INDENT = 2, SOURCES = 3 };
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* The sites with the most of a key. */
+struct best {
+	const struct site *sites[SOURCES];
+	unsigned count;
+};
+
+static void find_best(const struct report *report, enum sites_key key, struct best *best)
+{
+	uint32_t i;
+
+	best->count = 0;
+	for (i = 0; i < report->sites->count; i++) {
+		const struct site *site = &report->sites->items[i];
+		int64_t value = sites_value(&site->counts, key);
+		unsigned at = best->count;
+
+		if (value <= 0)
+			continue;
+		while (at > 0 && sites_value(&best->sites[at - 1]->counts, key) < value)
+			at--;
+		if (at == SOURCES)
+			continue;
+		if (best->count < SOURCES)
+			best->count++;
+		for (unsigned j = best->count - 1; j > at; j--)
+			best->sites[j] = best->sites[j - 1];
+		best->sites[at] = site;
+	}
+}
+
+static bool has_ended(const struct report *report)
+{
+	return !report->profile->is_live;
+}
+
+static uint64_t total_live(const struct report *report)
+{
+	return profile_live_bytes(&report->profile->totals);
+}
+
+static void put_name(const struct report *report, const struct site *site, FILE *file)
+{
+	struct name name = name_of_site(report, site);
+
+	name_in_text(report, &name, file);
+}
+
+static void put_growth(const struct report *report, FILE *file)
+{
+	const struct growth *growth = &report->growth;
+	char rate[UNITS_SIZE], time[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
+	int64_t per_minute = growth->per_minute;
+
+	units_time(when_realtime(report->profile, growth->since_ns), time);
+	switch (growth->kind) {
+	case GROWTH_GROWING:
+		fprintf(file, "growing %s/min since %s", units_bytes((uint64_t)per_minute, rate),
+			time);
+		break;
+	case GROWTH_SHRINKING:
+		fprintf(file, "shrinking %s/min since %s", units_bytes((uint64_t)-per_minute, rate),
+			time);
+		break;
+	case GROWTH_STEADY:
+		fprintf(file, "steady since %s", time);
+		break;
+	case GROWTH_VARYING:
+		fprintf(file, "up and down between %s and %s", units_bytes(growth->low, low),
+			units_bytes(growth->high, high));
+		break;
+	default:
+		break;
+	}
+	fputs(". ", file);
+}
+
+static void put_live(const struct report *report, FILE *file)
+{
+	char bytes[UNITS_SIZE], blocks[UNITS_SIZE];
+	uint64_t count = profile_live_count(&report->profile->totals);
+
+	if (report_has_interval(report)) {
+		fputs("The heap in that time: ", file);
+		fputs(report->growth.kind == GROWTH_UNKNOWN ? "too few points to tell" : "", file);
+		put_growth(report, file);
+		return;
+	}
+	fprintf(file, "Live heap %s%s in %s block%s%s", has_ended(report) ? "at the end " : "",
+		units_bytes(total_live(report), bytes), units_count(count, blocks),
+		count == 1 ? "" : "s", report->growth.kind == GROWTH_UNKNOWN ? "" : ", ");
+	put_growth(report, file);
+}
+
+/* What part of the growth a site has that grows.  Others may shrink: it is never more than all. */
+static const char *growth_share(const struct report *report, const struct site *site,
+				char text[UNITS_SIZE])
+{
+	int64_t all = report->sites->totals.growth, part = site->counts.growth;
+
+	return units_share((uint64_t)part, (uint64_t)(all > part ? all : part), text);
+}
+
+/* Who is to blame: of a growing heap the one that grows most, else the one that holds most. */
+static void put_holder(const struct report *report, FILE *file)
+{
+	char bytes[UNITS_SIZE], share[UNITS_SIZE], part[UNITS_SIZE];
+	const struct site *site;
+	struct best best;
+
+	find_best(report, SITES_GROWTH, &best);
+	if (report->growth.kind == GROWTH_GROWING && best.count) {
+		site = best.sites[0];
+		put_name(report, site, file);
+		fprintf(file, " makes %s of the growth and holds %s, %s. ",
+			growth_share(report, site, part),
+			units_bytes(site->counts.live_bytes, bytes),
+			units_share(site->counts.live_bytes, total_live(report), share));
+		return;
+	}
+	find_best(report, SITES_LIVE, &best);
+	if (!best.count)
+		return;
+	site = best.sites[0];
+	put_name(report, site, file);
+	fprintf(file, " holds %s, %s. ", units_bytes(site->counts.live_bytes, bytes),
+		units_share(site->counts.live_bytes, total_live(report), share));
+}
+
+/* When the cgroup's limit is reached at this rate.  What counts against it is resident memory, if that is known. */
+static void put_limit(const struct report *report, FILE *file)
+{
+	const struct profile *profile = report->profile;
+	uint64_t limit = profile->header.cgroup_limit, used = total_live(report);
+	uint64_t rate = (uint64_t)report->growth.per_minute;
+	char bytes[UNITS_SIZE], time[UNITS_SIZE];
+	double minutes;
+
+	if (profile->point_count && profile->points[profile->point_count - 1].rss_bytes > used)
+		used = profile->points[profile->point_count - 1].rss_bytes;
+	if (report->growth.kind != GROWTH_GROWING || !rate || limit <= used || has_ended(report))
+		return;
+	minutes = (double)(limit - used) / (double)rate;
+	if (minutes > 60.0 * 24 * 365)
+		return;
+	fprintf(file, "At this rate the cgroup's limit of %s is reached in %s. ",
+		units_bytes(limit, bytes),
+		units_duration((uint64_t)(minutes * 60) * SECOND_NS, time));
+}
+
+void words_peak(const struct report *report, FILE *file)
+{
+	const struct profile *profile = report->profile;
+	uint64_t bytes = atomic_load_explicit(&profile->header.peak_bytes, memory_order_relaxed);
+	uint64_t time_ns = atomic_load_explicit(&profile->header.peak_ns, memory_order_relaxed);
+	char text[UNITS_SIZE], time[UNITS_SIZE];
+	struct best best;
+	unsigned i;
+
+	if (bytes < total_live(report))
+		bytes = total_live(report);
+	fprintf(file, "Peak %s after %s", units_bytes(bytes, text), units_duration(time_ns, time));
+	find_best(report, SITES_PEAK, &best);
+	for (i = 0; i < best.count; i++) {
+		fprintf(file, "%s %s ", i == 0 ? ":" : ",",
+			units_share((uint64_t)best.sites[i]->counts.peak_bytes, bytes, text));
+		put_name(report, best.sites[i], file);
+	}
+	fputs(". ", file);
+}
+
+static void put_rate(const struct report *report, uint64_t count, FILE *file)
+{
+	uint64_t seconds = report->profile->duration_ns / SECOND_NS;
+	char text[UNITS_SIZE];
+
+	if (seconds && count / seconds)
+		fprintf(file, " (%s/s)", units_count(count / seconds, text));
+}
+
+/* Nothing to say below a tenth of the calls. */
+static void put_temporaries(const struct report *report, FILE *file)
+{
+	uint64_t calls = report->sites->totals.alloc_count;
+	uint64_t temporary = report->sites->totals.temporary_count;
+	char share[UNITS_SIZE], text[UNITS_SIZE];
+	struct best best;
+	unsigned i;
+
+	if (!temporary || temporary < calls / 10)
+		return;
+	find_best(report, SITES_TEMPORARY, &best);
+	fprintf(file, "%s of %s calls were temporary:", units_share(temporary, calls, share),
+		units_count(calls, text));
+	for (i = 0; i < best.count; i++) {
+		uint64_t count = best.sites[i]->counts.temporary_count;
+
+		fprintf(file, "%s %s ", i == 0 ? "" : ",", units_count(count, text));
+		put_name(report, best.sites[i], file);
+		put_rate(report, count, file);
+	}
+	fputs(". ", file);
+}
+
+static void paragraph(const struct report *report,
+		      void (*put)(const struct report *report, FILE *file))
+{
+	struct page_text text;
+
+	page_text_begin(&text, report->out);
+	put(report, text.file);
+	page_text_end(&text, report->out, INDENT);
+}
+
+static void put_holders(const struct report *report, FILE *file)
+{
+	put_holder(report, file);
+	put_limit(report, file);
+}
+
+void words_print(const struct report *report)
+{
+	if (!report->profile->stack_count) {
+		fprintf(report->out->file, "%*sNo allocation was recorded.\n", INDENT, "");
+		return;
+	}
+	paragraph(report, put_live);
+	if (report_has_interval(report))
+		return;
+	if (total_live(report))
+		paragraph(report, put_holders);
+	if (report->growth.kind == GROWTH_GROWING)
+		return;
+	paragraph(report, words_peak);
+	paragraph(report, put_temporaries);
+}

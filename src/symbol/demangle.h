@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * demangle.h - C++ and Rust names as their authors wrote them, by libiberty.
+ */
+#ifndef PMEM_SYMBOL_DEMANGLE_H
+#define PMEM_SYMBOL_DEMANGLE_H
+
+/* The demangled name, to be freed; NULL: raw_name is not mangled, too long or too deep, or there is no memory. */
+char *demangle(const char *raw_name);
+
+#endif

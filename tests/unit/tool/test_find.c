@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_find.c - files, pids and folders.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "profile/find.h"
+#include "profile/running.h"
+#include "profile_fixture.h"
+
+static char folder[] = "/tmp/pmem_test_XXXXXX";
+static char old_folder[4096];
+
+static int make_folder(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/pmem_test_XXXXXX");
+	return mkdtemp(folder) && getcwd(old_folder, sizeof(old_folder)) && chdir(folder) == 0 ? 0
+											       : -1;
+}
+
+static int remove_folder(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	return chdir(old_folder) == 0 ? system(command) : -1;
+}
+
+/* A profile in the current folder, last changed some seconds after 2020 began. */
+static void write_profile(const char *path, uint64_t run_id, unsigned second)
+{
+	struct timespec times[2] = {{.tv_sec = 1577836800 + second},
+				    {.tv_sec = 1577836800 + second}};
+	struct fixture f;
+
+	fixture_begin(&f);
+	f.first->header.run_id = run_id;
+	f.first->header.start_realtime_ns = (1577836800 - 1000 + second) * UINT64_C(1000000000);
+	fixture_save(&f, path);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+	fixture_end(&f);
+}
+
+static void write_text(const char *path)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs("pmemPROF: no profile", file) >= 0);
+	fclose(file);
+}
+
+static void expect(const char *name, const char *path)
+{
+	struct error err = {""};
+	char *found = NULL;
+
+	if (!find_profile(name, &found, &err))
+		fail_msg("%s", err.text);
+	assert_string_equal(found, path);
+	free(found);
+}
+
+static void expect_error(const char *name, const char *words)
+{
+	struct error err = {""};
+	char *found = NULL;
+
+	assert_false(find_profile(name, &found, &err));
+	assert_null(found);
+	if (!strstr(err.text, words))
+		fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+}
+
+static void newest_in_a_folder(void **state)
+{
+	char path[64];
+
+	(void)state;
+	write_profile("a.prof", 0, 5);
+	write_profile("b", 0, 9); /* the name does not matter */
+	write_profile("c.prof", 0, 7);
+	write_text("newer.prof");
+	assert_int_equal(mkfifo("fifo.prof", 0600), 0);
+	assert_int_equal(mkdir("folder.prof", 0700), 0);
+	expect(NULL, "b");
+	snprintf(path, sizeof(path), "%s/b", folder);
+	expect(folder, path);
+	expect("a.prof", "a.prof");
+	/* Written through a mapping: the header knows better than the file system. */
+	{
+		struct format_header header;
+		int fd = open("a.prof", O_RDWR);
+
+		assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+		header.update_ns = UINT64_C(1100) * 1000000000;
+		assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+		futimens(fd, (struct timespec[2]){{.tv_sec = 1577836800}, {.tv_sec = 1577836800}});
+		close(fd);
+	}
+	expect(NULL, "a.prof");
+}
+
+static void nothing_there(void **state)
+{
+	(void)state;
+	write_text("x");
+	expect_error(NULL, "no profile in this folder; make one with: pmem run -- PROGRAM");
+	expect_error(folder, "no profile in this folder; make one with: pmem run -- PROGRAM");
+	expect_error("missing.prof", "missing.prof: No such file");
+	expect_error("2000000000", "no such file and no such process");
+	expect_error("12x", "12x: No such file");
+}
+
+static void a_file_named_like_a_pid(void **state)
+{
+	char name[32];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%d", getpid());
+	expect_error(name, "is not recorded by pmem");
+	write_profile(name, 0, 1);
+	expect(name, name);
+}
+
+/* This process maps one; it is found by its path, and, when it is deleted, through the kernel (if that lets us). */
+static void of_a_process(void **state)
+{
+	char name[32];
+	char path[64];
+	char *found = NULL;
+	struct error err = {""};
+	struct fixture f;
+	void *mapping, *other;
+	int fd;
+
+	(void)state;
+	snprintf(name, sizeof(name), "%d", getpid());
+	snprintf(path, sizeof(path), "%s/mine.prof", folder);
+	fixture_begin(&f);
+	f.first->header.start_ticks = 1; /* that of another process: it has its parent's mapped */
+	fixture_save(&f, "parents.prof");
+	f.first->header.start_ticks = running_start_ticks((uint32_t)getpid());
+	fixture_save(&f, "mine.prof");
+	fd = open("parents.prof", O_RDONLY);
+	other = mmap(NULL, fixture_size(&f), PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	fd = open("mine.prof", O_RDONLY);
+	mapping = mmap(NULL, fixture_size(&f), PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	assert_true(mapping != MAP_FAILED && other != MAP_FAILED);
+	expect(name, path);
+	unlink("mine.prof");
+	if (find_profile(name, &found, &err)) {
+		assert_non_null(strstr(found, "/map_files/"));
+		free(found);
+	} else {
+		assert_non_null(strstr(err.text, "cannot be read"));
+	}
+	munmap(mapping, fixture_size(&f));
+	munmap(other, fixture_size(&f));
+	fixture_end(&f);
+}
+
+static void all_of_a_run(void **state)
+{
+	struct error err = {""};
+	char **paths = NULL;
+	unsigned count = 99;
+
+	(void)state;
+	write_profile("late", 7, 30);
+	write_profile("early", 7, 10);
+	write_profile("middle", 7, 20);
+	write_profile("other", 8, 20);
+	assert_true(find_run(".", 7, &paths, &count, &err));
+	assert_int_equal(count, 3);
+	assert_string_equal(paths[0], "./early");
+	assert_string_equal(paths[1], "./middle");
+	assert_string_equal(paths[2], "./late");
+	for (unsigned i = 0; i < count; i++)
+		free(paths[i]);
+	free(paths);
+	assert_true(find_run(".", 9, &paths, &count, &err));
+	assert_int_equal(count, 0);
+	free(paths);
+	assert_false(find_run("./missing", 7, &paths, &count, &err));
+	assert_non_null(strstr(err.text, "./missing"));
+}
+
+static void start_ticks(void **state)
+{
+	(void)state;
+	assert_true(running_start_ticks((uint32_t)getpid()) > 0);
+	assert_true(running_start_ticks((uint32_t)getppid()) > 0);
+	assert_true(running_start_ticks(0x7ffffff0) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(newest_in_a_folder, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(nothing_there, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_file_named_like_a_pid, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(of_a_process, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(all_of_a_run, make_folder, remove_folder),
+		cmocka_unit_test(start_ticks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_growth.c - the words for timelines of known shape, and what a call stack held at a time.
+ */
+#include "report_fixture.h"
+
+#include "profile/growth.h"
+
+#define HOUR (3600 * SECOND)
+
+struct timeline {
+	struct profile profile;
+	struct profile_point points[4096];
+};
+
+static void add(struct timeline *timeline, uint64_t time_ns, uint64_t live_bytes)
+{
+	struct profile_point *point = &timeline->points[timeline->profile.point_count++];
+
+	*point = (struct profile_point){.time_ns = time_ns, .live_bytes = live_bytes};
+	timeline->profile.duration_ns = time_ns;
+	timeline->profile.points = timeline->points;
+}
+
+static struct timeline *new_timeline(void)
+{
+	struct timeline *timeline = calloc(1, sizeof(*timeline));
+
+	assert_non_null(timeline);
+	return timeline;
+}
+
+static struct growth growth_of(const struct timeline *timeline)
+{
+	struct growth_interval all = {0, UINT64_MAX};
+	struct growth growth;
+
+	growth_of_process(&timeline->profile, &all, &growth);
+	return growth;
+}
+
+static void assert_near(int64_t value, int64_t wanted, int64_t percent)
+{
+	int64_t allowed = (wanted < 0 ? -wanted : wanted) * percent / 100;
+
+	if (value < wanted - allowed || value > wanted + allowed)
+		fail_msg("%lld is not %lld +- %lld %%", (long long)value, (long long)wanted,
+			 (long long)percent);
+}
+
+/* Fewer than 4 points, or less than 2 s, say nothing. */
+static void test_too_little(void **state)
+{
+	struct timeline *timeline = new_timeline();
+
+	(void)state;
+	assert_int_equal(growth_of(timeline).kind, GROWTH_UNKNOWN);
+	add(timeline, SECOND, MIB);
+	add(timeline, 10 * SECOND, 2 * MIB);
+	add(timeline, 20 * SECOND, 3 * MIB);
+	assert_int_equal(growth_of(timeline).kind, GROWTH_UNKNOWN);
+	add(timeline, 30 * SECOND, 4 * MIB);
+	assert_int_equal(growth_of(timeline).kind, GROWTH_GROWING);
+	timeline->points[3].time_ns = SECOND + 3;
+	timeline->points[2].time_ns = SECOND + 2;
+	timeline->points[1].time_ns = SECOND + 1;
+	assert_int_equal(growth_of(timeline).kind, GROWTH_UNKNOWN);
+	free(timeline);
+}
+
+static void test_growing(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 100; i++)
+		add(timeline, (i + 1) * SECOND, 10 * MIB + i * MIB);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	assert_near(growth.per_minute, 60 * (int64_t)MIB, 1);
+	assert_int_equal(growth.since_ns, SECOND);
+	assert_int_equal(growth.low, 10 * MIB);
+	assert_int_equal(growth.high, 109 * MIB);
+	free(timeline);
+}
+
+/* Data are loaded in the first seconds, then 1 MiB/min comes on top: that is the rate, and it begins after the load. */
+static void test_growing_after_a_load(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		add(timeline, (i + 1) * 60 * SECOND, i * 30 * MIB);
+	for (i = 0; i < 50; i++)
+		add(timeline, (i + 11) * 60 * SECOND, 300 * MIB + i * 4 * MIB);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	assert_near(growth.per_minute, 4 * (int64_t)MIB, 15);
+	assert_in_range(growth.since_ns, 8 * 60 * SECOND, 13 * 60 * SECOND);
+	free(timeline);
+}
+
+static void test_steady_with_noise(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 1000; i++)
+		add(timeline, (i + 1) * SECOND, 100 * MIB + (i * 7919 % 13) * MIB / 10);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_STEADY);
+	assert_int_equal(growth.since_ns, SECOND);
+	free(timeline);
+}
+
+static void test_shrinking(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		add(timeline, (i + 1) * 60 * SECOND, 100 * MIB - i * MIB);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_SHRINKING);
+	assert_near(growth.per_minute, -(int64_t)MIB, 1);
+	free(timeline);
+}
+
+/* A saw that rises and falls has no rate. */
+static void test_varying(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		add(timeline, (i + 1) * SECOND, (i % 2 ? 100 : 10) * MIB);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_VARYING);
+	assert_int_equal(growth.per_minute, 0);
+	assert_int_equal(growth.low, 10 * MIB);
+	assert_int_equal(growth.high, 100 * MIB);
+	free(timeline);
+}
+
+/* A server that grew and then frees all in its exit was growing. */
+static void test_given_back_at_exit(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		add(timeline, (i + 1) * SECOND, (i + 1) * MIB);
+	add(timeline, 61 * SECOND, 1000);
+	atomic_init(&timeline->profile.header.state, FORMAT_STATE_ENDED);
+	assert_int_equal(growth_of(timeline).kind, GROWTH_GROWING);
+	free(timeline);
+}
+
+/* Values at the ends of what 64 bits hold must not overflow. */
+static void test_extremes(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 8; i++)
+		add(timeline, i * (UINT64_MAX / 8), i % 2 ? UINT64_MAX : 0);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_VARYING);
+	timeline->profile.point_count = 0;
+	for (i = 0; i < 8; i++)
+		add(timeline, i * SECOND, i * (UINT64_MAX / 8));
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	assert_true(growth.per_minute == INT64_MAX);
+	free(timeline);
+}
+
+static void test_only_the_interval_counts(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth_interval interval = {70 * SECOND, 100 * SECOND};
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		add(timeline, (i + 1) * SECOND, (i + 1) * MIB);
+	for (; i < 120; i++)
+		add(timeline, (i + 1) * SECOND, 60 * MIB);
+	growth_of_process(&timeline->profile, &interval, &growth);
+	assert_int_equal(growth.kind, GROWTH_STEADY);
+	assert_int_equal(growth.since_ns, 70 * SECOND);
+	interval = (struct growth_interval){0, 50 * SECOND};
+	growth_of_process(&timeline->profile, &interval, &growth);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	interval = (struct growth_interval){10 * HOUR, 20 * HOUR};
+	growth_of_process(&timeline->profile, &interval, &growth);
+	assert_int_equal(growth.kind, GROWTH_UNKNOWN);
+	free(timeline);
+}
+
+/* A step function: nothing before the first sample, the final state from the end on. */
+static void test_value_at_a_time(void **state)
+{
+	struct model *model = model_new();
+	const struct profile_series *series = &model->series[0];
+	struct growth_value value;
+
+	(void)state;
+	growth_at(&model->profile, series, SECOND - 1, &value);
+	assert_int_equal(value.live_bytes, 0);
+	growth_at(&model->profile, series, SECOND, &value);
+	assert_int_equal(value.live_bytes, MIB);
+	growth_at(&model->profile, series, 2 * SECOND - 1, &value);
+	assert_int_equal(value.live_bytes, MIB);
+	assert_int_equal(value.alloc_bytes, MIB);
+	growth_at(&model->profile, series, 60 * SECOND - 1, &value);
+	assert_int_equal(value.live_bytes, 59 * MIB);
+	model->stacks[0].counts.alloc_bytes += 5;
+	growth_at(&model->profile, series, UINT64_MAX, &value);
+	assert_int_equal(value.live_bytes, 60 * MIB + 5);
+	free(model);
+}
+
+static void test_change(void **state)
+{
+	struct model *model = model_new();
+	struct growth_interval interval = {10 * SECOND, 30 * SECOND};
+
+	(void)state;
+	assert_int_equal(growth_change(&model->profile, &model->series[0], &interval), 20 * MIB);
+	assert_int_equal(growth_per_minute(20 * (int64_t)MIB, &interval), 60 * MIB);
+	assert_int_equal(growth_per_minute(-20 * (int64_t)MIB, &interval), -60 * (int64_t)MIB);
+	interval.until_ns = interval.since_ns;
+	assert_int_equal(growth_per_minute(1, &interval), 0);
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_growing),
+		cmocka_unit_test(test_growing_after_a_load),
+		cmocka_unit_test(test_steady_with_noise),
+		cmocka_unit_test(test_shrinking),
+		cmocka_unit_test(test_varying),
+		cmocka_unit_test(test_given_back_at_exit),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_only_the_interval_counts),
+		cmocka_unit_test(test_value_at_a_time),
+		cmocka_unit_test(test_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_names.c - names of a profile's locations, allocation sites and modules' problems.
+ *
+ * The profile is made by hand; its modules are this program, which runs, and files that are missing or wrong.
+ */
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/elf_view.h"
+#include "profile/names.h"
+
+enum { NOWHERE, PROGRAM, LIBC, GONE, OTHER, VDSO, RELATIVE, MODULES };
+enum {
+	IN_MAIN,
+	IN_HELPER,
+	IN_XMALLOC,
+	IN_LIBC,
+	SPECIAL,
+	IN_JIT,
+	IN_GONE,
+	IN_OTHER,
+	IN_VDSO,
+	IN_RELATIVE,
+	LOCATIONS
+};
+
+static char program[4096];
+static char folder[64];
+static uint8_t wrong_id[20] = {1, 2, 3};
+static struct elf_image image;
+static struct profile_module modules[MODULES];
+static struct profile_location locations[LOCATIONS];
+static struct profile profile;
+
+/* Of these the profile has call stacks. */
+__attribute__((noinline, used)) static int helper(int x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+__attribute__((noinline, used)) void *xmalloc(size_t size);
+void *xmalloc(size_t size)
+{
+	__asm__ volatile("" : "+r"(size));
+	return NULL;
+}
+
+int main(void);
+
+static uint64_t in_file(const void *code)
+{
+	return (uintptr_t)code - image.bias;
+}
+
+static int find_image(struct dl_phdr_info *info, size_t size, void *data)
+{
+	uintptr_t end = 0;
+
+	(void)size;
+	(void)data;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD)
+			end = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr +
+			      info->dlpi_phdr[i].p_memsz;
+	/* The first object is the program. */
+	return elf_image_open(info->dlpi_addr +
+				      (info->dlpi_phdr[0].p_vaddr - info->dlpi_phdr[0].p_offset),
+			      end, &image)
+		       ? 1
+		       : 2;
+}
+
+static void set_location(unsigned index, uint32_t module, uint64_t offset)
+{
+	locations[index] = (struct profile_location){.module = module, .offset = offset};
+}
+
+static int make_profile(void **state)
+{
+	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	(void)state;
+	if (size <= 0 || dl_iterate_phdr(find_image, NULL) != 1)
+		return -1;
+	snprintf(folder, sizeof(folder), "/tmp/pmem-names-%d", (int)getpid());
+	modules[NOWHERE].path = "";
+	modules[PROGRAM] = (struct profile_module){.path = program,
+						   .build_id = image.build_id.bytes,
+						   .build_id_size = image.build_id.size,
+						   .start = image.start};
+	modules[LIBC].path = "/nowhere/libc.so.6";
+	modules[GONE].path = "/nowhere/libgone.so";
+	modules[OTHER] = (struct profile_module){
+		.path = program, .build_id = wrong_id, .build_id_size = sizeof(wrong_id)};
+	modules[VDSO].path = "[vdso]";
+	modules[RELATIVE] = modules[PROGRAM];
+	modules[RELATIVE].path = "./link";
+	set_location(IN_MAIN, PROGRAM, in_file((void *)main) + 2);
+	set_location(IN_HELPER, PROGRAM, in_file((void *)helper) + 1);
+	set_location(IN_XMALLOC, PROGRAM, in_file((void *)xmalloc) + 1);
+	set_location(IN_LIBC, LIBC, 0x1000);
+	locations[SPECIAL].special = "[truncated]";
+	set_location(IN_JIT, NOWHERE, 0x7f0012345678);
+	set_location(IN_GONE, GONE, 0x2000);
+	set_location(IN_OTHER, OTHER, in_file((void *)helper) + 1);
+	set_location(IN_VDSO, VDSO, 0x300);
+	set_location(IN_RELATIVE, RELATIVE, in_file((void *)helper) + 1);
+	profile = (struct profile){.program = program,
+				   .directory = folder,
+				   .modules = modules,
+				   .module_count = MODULES,
+				   .locations = locations,
+				   .location_count = LOCATIONS};
+	profile.header.pid = (uint32_t)getpid();
+	return 0;
+}
+
+static const struct symbol *at(struct names *names, uint32_t location)
+{
+	const struct symbol *found = NULL;
+
+	assert_int_equal(names_at(names, location, &found), 1);
+	assert_non_null(found);
+	return found;
+}
+
+static void functions_of_locations(void **state)
+{
+	struct names *names = names_new(&profile);
+	const struct symbol *first;
+
+	(void)state;
+	assert_non_null(names);
+	assert_string_equal(at(names, IN_MAIN)->function, "main");
+	assert_int_equal(at(names, IN_MAIN)->offset, 2);
+	first = at(names, IN_HELPER);
+	assert_string_equal(first->function, "helper");
+	assert_string_equal(first->raw_name, "helper");
+	assert_ptr_equal(at(names, IN_HELPER), first);
+	assert_string_equal(at(names, SPECIAL)->function, "[truncated]");
+	for (uint32_t i = IN_JIT; i < IN_RELATIVE; i++) {
+		assert_null(at(names, i)->function);
+		assert_null(at(names, i)->raw_name);
+		assert_int_equal(at(names, i)->offset, locations[i].offset);
+	}
+	assert_null(at(names, LOCATIONS)->function);
+	assert_null(at(names, UINT32_MAX)->function);
+	names_free(names);
+}
+
+static void own_code(void **state)
+{
+	struct names *names = names_new(&profile);
+
+	(void)state;
+	assert_true(names_is_own(names, IN_MAIN));
+	assert_true(names_is_own(names, IN_HELPER));
+	assert_true(names_is_own(names, IN_JIT));
+	assert_true(names_is_own(names, IN_GONE));
+	assert_false(names_is_own(names, IN_XMALLOC));
+	assert_false(names_is_own(names, IN_LIBC));
+	assert_false(names_is_own(names, SPECIAL));
+	assert_false(names_is_own(names, IN_VDSO));
+	assert_false(names_is_own(names, LOCATIONS));
+	names_free(names);
+}
+
+/* A call stack of up to four locations, innermost first; returns the place of the site among them. */
+static unsigned site_among(const uint32_t *stack, unsigned count)
+{
+	struct profile_node nodes[8] = {{0}};
+	struct profile_stack last = {.node = count};
+	struct names *names;
+	uint32_t node;
+
+	/* Node 1 is the outermost. */
+	for (unsigned i = 0; i < count; i++)
+		nodes[count - i] = (struct profile_node){.parent = count - i - 1,
+							 .location = stack[i]};
+	profile.nodes = nodes;
+	profile.node_count = count + 1;
+	names = names_new(&profile);
+	node = names_site(names, &last);
+	assert_int_equal(names_site(names, &last), node);
+	names_free(names);
+	profile.nodes = NULL;
+	return count - node;
+}
+
+static void allocation_sites(void **state)
+{
+	(void)state;
+	assert_int_equal(site_among((uint32_t[]){IN_XMALLOC, IN_HELPER, IN_MAIN}, 3), 1);
+	assert_int_equal(site_among((uint32_t[]){IN_HELPER, IN_MAIN}, 2), 0);
+	assert_int_equal(site_among((uint32_t[]){IN_LIBC, IN_XMALLOC, IN_MAIN, IN_LIBC}, 4), 2);
+	/* Without own frames the innermost that is neither allocator nor C library; then the innermost. */
+	modules[GONE].path = "/nowhere/libstdc++.so.6";
+	assert_int_equal(site_among((uint32_t[]){IN_XMALLOC, IN_LIBC, IN_GONE, IN_LIBC}, 4), 2);
+	modules[GONE].path = "/nowhere/libgone.so";
+	assert_int_equal(site_among((uint32_t[]){IN_XMALLOC, IN_LIBC}, 2), 0);
+	assert_int_equal(site_among((uint32_t[]){SPECIAL}, 1), 0);
+	assert_int_equal(site_among((uint32_t[]){IN_XMALLOC, SPECIAL, IN_LIBC}, 3), 0);
+	assert_int_equal(site_among(NULL, 0), 0);
+}
+
+static void problems_are_told(void **state)
+{
+	struct names *names = names_new(&profile);
+	const char *const *lines = names_problems(names);
+	char expected[4200];
+
+	(void)state;
+	assert_null(lines[0]);
+	for (uint32_t i = 0; i < IN_RELATIVE; i++)
+		at(names, i);
+	lines = names_problems(names);
+	assert_string_equal(lines[0], "libc.so.6: is not there or cannot be read");
+	assert_string_equal(lines[1], "libgone.so: is not there or cannot be read");
+	snprintf(expected, sizeof(expected), "%s: was replaced since", strrchr(program, '/') + 1);
+	assert_string_equal(lines[2], expected);
+	assert_null(lines[3]);
+	assert_string_equal(names_problems(names)[2], expected);
+	names_free(names);
+}
+
+static void relative_paths_begin_where_the_process_did(void **state)
+{
+	struct names *names;
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/link", folder);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(symlink(program, path), 0);
+	names = names_new(&profile);
+	assert_string_equal(at(names, IN_RELATIVE)->function, "helper");
+	names_free(names);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+/* Its path leads nowhere (another root, deleted, replaced), but the process is there. */
+static void a_running_process_leads_to_its_files(void **state)
+{
+	struct names *names;
+
+	(void)state;
+	if (image.build_id.size == 0)
+		skip();
+	modules[PROGRAM].path = "/nowhere/program";
+	profile.program = "/nowhere/program";
+	names = names_new(&profile);
+	assert_null(at(names, IN_HELPER)->function);
+	names_free(names);
+	profile.is_live = true;
+	names = names_new(&profile);
+	assert_string_equal(at(names, IN_HELPER)->function, "helper");
+	assert_null(at(names, IN_OTHER)->function);
+	assert_null(at(names, IN_GONE)->function);
+	names_free(names);
+	/* Never another file than that of the module. */
+	modules[PROGRAM].build_id = wrong_id;
+	names = names_new(&profile);
+	assert_null(at(names, IN_HELPER)->function);
+	names_free(names);
+	profile.is_live = false;
+	profile.program = program;
+	modules[PROGRAM].path = program;
+	modules[PROGRAM].build_id = image.build_id.bytes;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_of_locations),
+		cmocka_unit_test(own_code),
+		cmocka_unit_test(allocation_sites),
+		cmocka_unit_test(problems_are_told),
+		cmocka_unit_test(relative_paths_begin_where_the_process_did),
+		cmocka_unit_test(a_running_process_leads_to_its_files),
+	};
+
+	return cmocka_run_group_tests(tests, make_profile, NULL);
+}

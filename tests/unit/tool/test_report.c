@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_report.c - the screens of the views, to the letter, for a profile built by hand (report_fixture.h).
+ */
+#include "report_screen.h"
+
+/* The one who grows is named, with the rate. */
+static void test_summary_of_a_growing_process(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "summary", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Live heap 72.0 MiB in 126 blocks, growing 60.0 MiB/min since 10:31:03.\n"
+		"  Session::remember (session.cc:88) makes 100 % of the growth and holds\n"
+		"  60.0 MiB, 83 %.\n"
+		"\n"
+		"      live  blocks  growth/min  allocated  temp  site\n"
+		"  60.0 MiB      60   +60.0 MiB   60.0 MiB   0 %  Session::...mber  session.cc:88\n"
+		"  12.0 MiB      12           0   12.0 MiB   0 %  load_index\n"
+		"    1000 B      50           0    2.9 KiB  74 %  parse_headers\n"
+		"     300 B       3           0      300 B   0 %  walk\n"
+		"      77 B       1           0       77 B   0 %  [truncated]\n"
+		"\n"
+		"  The heaviest call stack, 83 % of live (60.0 MiB):\n"
+		"    Session::remember  session.cc:88\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    ... 2 frames of the runtime hidden, --all-frames shows them\n"
+		"\n"
+		"  Seen: 276 allocations and their frees; nothing lost.\n"
+		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
+		"  --peak --sizes --lifetimes --threads --json\n");
+	free(model);
+}
+
+/* What is missing stands first; at the end it is the peak and the temporary allocations that matter. */
+static void test_summary_of_a_partial_profile(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "summary", .key = SITES_KEYS};
+
+	(void)state;
+	end_process(model);
+	damage(model);
+	model->profile.point_count = 2;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min                         pmem.4711.prof\n"
+		"  PARTIAL: the file is damaged: block 7: index past the end, and 2 more.\n"
+		"  INCOMPLETE: lost 12 allocations or frees, 0 B of the profile; 0 broken\n"
+		"  assertions of pmem.\n"
+		"\n"
+		"  Live heap at the end 72.0 MiB in 126 blocks.\n"
+		"  Session::remember (session.cc:88) holds 60.0 MiB, 83 %.\n"
+		"  Peak 72.0 MiB after 1 min: 83 % Session::remember (session.cc:88), 17 %\n"
+		"  load_index, <1 % parse_headers.\n"
+		"  53 % of 276 calls were temporary: 147 parse_headers (2/s).\n"
+		"\n"
+		"      live  blocks  growth/min  allocated  temp  site\n"
+		"  60.0 MiB      60           -   60.0 MiB   0 %  Session::...mber  session.cc:88\n"
+		"  12.0 MiB      12           -   12.0 MiB   0 %  load_index\n"
+		"    1000 B      50           -    2.9 KiB  74 %  parse_headers\n"
+		"     377 B  in 2 other sites\n"
+		"\n"
+		"  Seen: 276 allocations and their frees; some are missing, see above.\n"
+		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
+		"  --peak --sizes --lifetimes --threads --json\n");
+	free(model);
+}
+
+/* --all-frames shows the runtime. */
+static void test_summary_by_allocated(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "summary", .key = SITES_ALLOC, .all_frames = true};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Live heap 72.0 MiB in 126 blocks, growing 60.0 MiB/min since 10:31:03.\n"
+		"  Session::remember (session.cc:88) makes 100 % of the growth and holds\n"
+		"  60.0 MiB, 83 %.\n"
+		"\n"
+		" allocated   calls      mean       live  temp  site\n"
+		"  60.0 MiB      60   1.0 MiB   60.0 MiB   0 %  Session::remember  session.cc:88\n"
+		"  12.0 MiB      12   1.0 MiB   12.0 MiB   0 %  load_index\n"
+		"   2.9 KiB     200      15 B     1000 B  74 %  parse_headers\n"
+		"     300 B       3     100 B      300 B   0 %  walk\n"
+		"      77 B       1      77 B       77 B   0 %  [truncated]\n"
+		"\n"
+		"  The heaviest call stack, 83 % of allocated bytes (60.0 MiB):\n"
+		"    std::vector<int>::push_back  libc.so.6\n"
+		"    Session::remember  session.cc:88\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    __libc_start_main  libc.so.6\n"
+		"\n"
+		"  Seen: 276 allocations and their frees; nothing lost.\n"
+		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
+		"  --peak --sizes --lifetimes --threads --json\n");
+	free(model);
+}
+
+/* The timeline knows less: what it does not know is no column. */
+static void test_summary_of_an_interval(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {
+		.view = "summary", .key = SITES_KEYS, .since = "10s", .until = "30s"};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  From 10:31:12 to 10:31:32 the live bytes changed by +20.0 MiB. Not on the\n"
+		"  timeline: 4 small call stacks, with 1.3 KiB at the end; their changes are not\n"
+		"  in it.\n"
+		"  The heap in that time: growing 60.0 MiB/min since 10:31:12.\n"
+		"\n"
+		" growth/min       live  allocated  site\n"
+		"  +60.0 MiB   30.0 MiB   20.0 MiB  Session::remember  session.cc:88\n"
+		"          0   12.0 MiB        0 B  load_index\n"
+		"          0        0 B        0 B  parse_headers\n"
+		"          0        0 B        0 B  walk\n"
+		"          0        0 B        0 B  [truncated]\n"
+		"\n"
+		"  The heaviest call stack, 100 % of the growth per minute (+60.0 MiB):\n"
+		"    Session::remember  session.cc:88\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    ... 2 frames of the runtime hidden, --all-frames shows them\n"
+		"\n"
+		"  Seen: 276 allocations and their frees; nothing lost.\n"
+		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
+		"  --peak --sizes --lifetimes --threads --json\n");
+	free(model);
+}
+
+/* Shares are of the whole. */
+static void test_focus(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {
+		.view = "summary", .key = SITES_KEYS, .focus = {"parse"}, .focus_count = 1};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Selected: 2 call stacks of 6, with 1000 B (<1 %) of the live bytes.\n"
+		"  Live heap 72.0 MiB in 126 blocks, growing 60.0 MiB/min since 10:31:03.\n"
+		"  parse_headers holds 1000 B, <1 %.\n"
+		"\n"
+		"      live  blocks  growth/min  allocated  temp  site\n"
+		"    1000 B      50           0    2.9 KiB  74 %  parse_headers\n"
+		"\n"
+		"  The heaviest call stack, 100 % of live (1000 B):\n"
+		"    parse_headers\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    ... 1 frame of the runtime hidden, --all-frames shows it\n"
+		"\n"
+		"  Seen: 276 allocations and their frees; nothing lost.\n"
+		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
+		"  --peak --sizes --lifetimes --threads --json\n");
+	free(model);
+}
+
+/* Small branches are left out, and counted. */
+static void test_tree(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "tree", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Callers above, callees below; share of live.\n"
+		"\n"
+		" >99 %    72.0 MiB  main\n"
+		"  83 %    60.0 MiB   handle(Request const&)\n"
+		"  83 %    60.0 MiB    Session::remember  session.cc:88\n"
+		"  17 %    12.0 MiB   load_index\n"
+		"... 3 more branches: below 1 %, or beyond --top 40\n");
+	free(model);
+}
+
+/* By calls nothing is small; walk() calls itself and is one line. */
+static void test_tree_by_count(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "tree", .key = SITES_COUNT};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Callers above, callees below; share of calls.\n"
+		"\n"
+		" >99 %         275  main\n"
+		"  94 %         260   handle(Request const&)\n"
+		"  72 %         200    parse_headers\n"
+		"  22 %          60    Session::remember  session.cc:88\n"
+		"   4 %          12   load_index\n"
+		"   1 %           3   walk\n"
+		"... 1 more branches: below 1 %, or beyond --top 40\n");
+	free(model);
+}
+
+/* The caller of walk(), which calls itself, is main(). */
+static void test_callers(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "callers", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  The largest sites by live, and who called them: share of the site.\n"
+		"\n"
+		"60.0 MiB, 83 % of live: Session::remember (session.cc:88)\n"
+		" 100 %    60.0 MiB  handle(Request const&)\n"
+		" 100 %    60.0 MiB   main\n"
+		"\n"
+		"12.0 MiB, 17 % of live: load_index\n"
+		" 100 %    12.0 MiB  main\n"
+		"\n"
+		"1000 B, <1 % of live: parse_headers\n"
+		" 100 %      1000 B  handle(Request const&)\n"
+		" 100 %      1000 B   main\n"
+		"\n"
+		"300 B, <1 % of live: walk\n"
+		" 100 %       300 B  main\n"
+		"\n"
+		"77 B, <1 % of live: [truncated]\n");
+	free(model);
+}
+
+/* Recursion is one line. */
+static void test_leaks(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "leaks", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Live now: 72.0 MiB in 126 blocks of 5 sites. That a block is live is not yet a\n"
+		"  fault: what the program still uses, or never frees on purpose, is here too.\n"
+		"\n"
+		"60.0 MiB, 83 %, in 60 blocks: Session::remember (session.cc:88)\n"
+		"  60.0 MiB in 60 blocks\n"
+		"    Session::remember  session.cc:88\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    ... 2 frames of the runtime hidden, --all-frames shows them\n"
+		"\n"
+		"12.0 MiB, 17 %, in 12 blocks: load_index\n"
+		"  12.0 MiB in 12 blocks\n"
+		"    load_index\n"
+		"    main\n"
+		"    ... 1 frame of the runtime hidden, --all-frames shows it\n"
+		"\n"
+		"1000 B, <1 %, in 50 blocks: parse_headers\n"
+		"  1000 B in 50 blocks\n"
+		"    parse_headers\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    ... 1 frame of the runtime hidden, --all-frames shows it\n"
+		"\n"
+		"300 B, <1 %, in 3 blocks: walk\n"
+		"  300 B in 3 blocks\n"
+		"    walk  (3 times)\n"
+		"    main\n"
+		"    ... 1 frame of the runtime hidden, --all-frames shows it\n"
+		"\n"
+		"77 B, <1 %, in 1 block: [truncated]\n"
+		"  77 B in 1 block\n"
+		"    [truncated]\n");
+	free(model);
+}
+
+static void test_peak(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "peak", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Peak 72.0 MiB, 1 min after the start (10:32:02); live now 72.0 MiB, 100 % of\n"
+		"  it.\n"
+		"\n"
+		"     peak  blocks  live now  allocated  temp  site\n"
+		" 60.0 MiB      60  60.0 MiB   60.0 MiB   0 %  Session::remember  session.cc:88\n"
+		" 12.0 MiB      12  12.0 MiB   12.0 MiB   0 %  load_index\n"
+		"   1000 B      50    1000 B    2.9 KiB  74 %  parse_headers\n"
+		"    300 B       3     300 B      300 B   0 %  walk\n"
+		"     77 B       1      77 B       77 B   0 %  [truncated]\n"
+		"\n"
+		"  The heaviest call stack at the peak (60.0 MiB):\n"
+		"    Session::remember  session.cc:88\n"
+		"    handle(Request const&)\n"
+		"    main\n"
+		"    ... 2 frames of the runtime hidden, --all-frames shows them\n");
+	free(model);
+}
+
+/* Empty classes in between are shown. */
+static void test_sizes(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "sizes", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Sizes of 101 blocks, all that were allocated; mean 267.1 KiB.\n"
+		"\n"
+		"                    blocks  share                    most from\n"
+		"      up to 16 B       100  >99 %  ################  parse_headers\n"
+		"      up to 32 B         0    0 %\n"
+		"      up to 64 B         1   <1 %  #                 parse_headers\n");
+	free(model);
+}
+
+static void test_lifetimes(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "lifetimes", .key = SITES_KEYS};
+
+	(void)state;
+	assert_has(model, &options, "Lifetimes of 4 freed blocks, a sample of one block in 64");
+	assert_has(model, &options,
+		   "      up to 1 us         3   75 %  ################  parse_headers\n");
+	assert_has(model, &options,
+		   "      over 4.3 s         1   25 %  #####             parse_headers\n");
+	free(model);
+}
+
+/* A thread may free more than it allocated. */
+static void test_threads(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "threads", .key = SITES_KEYS};
+
+	(void)state;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  What each thread allocated and freed. Blocks may be freed by another thread: a\n"
+		"  net figure is not what the thread holds.\n"
+		"\n"
+		" allocated    calls      freed         net  temp      tid  thread\n"
+		"  72.0 MiB       72        0 B   +72.0 MiB   0 %     4711  server\n"
+		"    1000 B      100    2.0 KiB     -1000 B  97 %     4712  worker (3 threads)\n");
+	free(model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_summary_of_a_growing_process),
+		cmocka_unit_test(test_summary_of_a_partial_profile),
+		cmocka_unit_test(test_summary_by_allocated),
+		cmocka_unit_test(test_summary_of_an_interval),
+		cmocka_unit_test(test_focus),
+		cmocka_unit_test(test_tree),
+		cmocka_unit_test(test_tree_by_count),
+		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_leaks),
+		cmocka_unit_test(test_peak),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_lifetimes),
+		cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
