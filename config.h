@@ -3,7 +3,8 @@
  * config.h - compile-time configuration of libpmem.so.
  *
  * Every option marked (env) can be overridden at run time by the environment variable of the same
- * name; sizes there take the suffixes k, m and g (powers of 1024).
+ * name; numbers there take the suffixes k, m and g (powers of 1024).  PMEM_OUT, where the files go and
+ * what they are called, and PMEM_RUN_ID exist at run time only: pmem(1).
  */
 #ifndef PMEM_CONFIG_H
 #define PMEM_CONFIG_H
@@ -50,12 +51,13 @@
 #define PMEM_SYMTAB_MAX (32 * 1024 * 1024)
 #endif
 
-/* Nodes of the calling-context tree; beyond it new call stacks keep their last 8 frames. (env) */
+/* Nodes of the calling-context tree, 1024 or more; beyond it new call stacks keep their last 8 frames. (env) */
 #ifndef PMEM_MAX_NODES
 #define PMEM_MAX_NODES (4 * 1024 * 1024)
 #endif
 
-/* 1 = also record the children that the program forks and executes, 0 = this process image only. (env) */
+/* 1 = also record the children that the program forks and what it and they execute, 0 = this process
+ * image only. (env) */
 #ifndef PMEM_CHILDREN
 #define PMEM_CHILDREN 1
 #endif

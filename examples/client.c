@@ -2,7 +2,8 @@
 /*
  * client.c - puts load on server.c: several connections at once, then asks the server to end.
  *
- *   client PORT [REQUESTS]      REQUESTS on each connection, default 5000
+ *   client PORT [REQUESTS [RATE]]      REQUESTS on each connection, default 5000, at most
+ *                                      RATE a second there, default as many as it can
  *
  * One request in RARE_EVERY logs in with an expired token.
  */
@@ -14,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CONNECTIONS = 8, RARE_EVERY = 200, KEYS = 600, REQUESTS = 5000, LINE_SIZE = 8192 };
+enum { BURST = 20 }; /* requests between two looks at the clock */
 
 struct load {
 	pthread_t thread;
@@ -26,6 +29,7 @@ struct load {
 
 static struct sockaddr_in server;
 static unsigned request_limit = REQUESTS;
+static unsigned rate_limit; /* 0 = none */
 
 static void fail(const char *what)
 {
@@ -70,15 +74,29 @@ static void write_request(FILE *out, unsigned i, uint32_t *random)
 	fflush(out);
 }
 
+/* Waits until request i is due. */
+static void keep_rate(const struct timespec *start, unsigned i)
+{
+	uint64_t due_ns = (uint64_t)i * 1000000000 / rate_limit + (uint64_t)start->tv_nsec;
+	struct timespec due = {.tv_sec = start->tv_sec + (time_t)(due_ns / 1000000000),
+			       .tv_nsec = (long)(due_ns % 1000000000)};
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+}
+
 static void *run_load(void *argument)
 {
 	struct load *load = argument;
 	uint32_t random = load->number;
+	struct timespec start;
 	char line[LINE_SIZE];
 	FILE *in, *out;
 
 	open_connection(&in, &out);
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	for (unsigned i = 0; i < request_limit; i++) {
+		if (rate_limit && i % BURST == 0)
+			keep_rate(&start, i);
 		write_request(out, i, &random);
 		if (!fgets(line, sizeof(line), in) || strncmp(line, "ERROR", 5) == 0)
 			load->failed++;
@@ -108,15 +126,17 @@ int main(int argc, char **argv)
 	struct load loads[CONNECTIONS] = {0};
 	unsigned failed = 0;
 
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: client PORT [REQUESTS]\n");
+	if (argc < 2 || argc > 4) {
+		fprintf(stderr, "usage: client PORT [REQUESTS [RATE]]\n");
 		return 2;
 	}
 	server.sin_family = AF_INET;
 	server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	server.sin_port = htons((uint16_t)strtoul(argv[1], NULL, 10));
-	if (argc == 3)
+	if (argc >= 3)
 		request_limit = (unsigned)strtoul(argv[2], NULL, 10);
+	if (argc == 4)
+		rate_limit = (unsigned)strtoul(argv[3], NULL, 10);
 	for (unsigned i = 0; i < CONNECTIONS; i++) {
 		loads[i].number = i;
 		if (pthread_create(&loads[i].thread, NULL, run_load, &loads[i]) != 0)

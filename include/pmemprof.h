@@ -30,7 +30,7 @@ extern "C" {
 #endif
 
 /*
- * Puts a mark on the timeline, now: reports and charts show it, and times can be given relative to it.
+ * Puts a mark on the timeline, now: `pmem report --json` lists it, by time.
  *
  * text is UTF-8 and ends in NUL; it is copied, and cut after 55 bytes (never inside a character).  NULL is
  * ignored.  May be called from any thread and from signal handlers, changes neither errno nor anything else that the program

@@ -13,6 +13,7 @@ import tempfile
 import pytest
 
 import pmem_run
+import pmem_tool
 
 TOP = "# pmem log of /bin/prog, pid 7, start 2026-01-02T03:04:05.000Z, version 0.1.0\n"
 LIBPMEM = "/opt/libpmem.so(malloc+0x0) [0x7f0000000100]"
@@ -238,10 +239,12 @@ def demo(root, lib, public):
     """demo(argument...): in the folder demo.here; the stub of script/build notes PMEM_TARGETS."""
     copy = public / "copy"
     (copy / "script").mkdir(parents=True)
-    (copy / "build").mkdir()
-    shutil.copy(lib, copy / "build" / "libpmem.so")
-    for name in "demo", "show-log":
-        shutil.copy(root / "script" / name, copy / "script")
+    (copy / "build" / "examples").mkdir(parents=True)
+    (copy / "examples").mkdir()
+    for path in lib, pmem_tool.find(lib):
+        shutil.copy(path, copy / "build")
+    shutil.copy(root / "script" / "demo", copy / "script")
+    shutil.copy(root / "examples" / "CULPRIT", copy / "examples")
     for name, text in (("build", 'echo "$PMEM_TARGETS" >"%s"' % (copy / "targets")), ("install-missing", ":")):
         (copy / "script" / name).write_text("#!/bin/sh\n%s\n" % text)
         (copy / "script" / name).chmod(0o755)
@@ -255,55 +258,115 @@ def demo(root, lib, public):
     return run
 
 
-def test_demo_passes_the_exit_code_on_and_builds_the_library_only(demo):
-    result = demo("--", "perl", "-e", "exit 3")
+@pytest.fixture
+def demo_server(demo, root):
+    """The bundled server and its client, compiled where script/demo has them."""
+    for name in "server", "client":
+        subprocess.run(["gcc", "-O1", "-o", demo.copy / "build" / "examples" / name, root / "examples" / (name + ".c"),
+                        "-lpthread"], check=True)
+    return demo
+
+
+def test_demo_names_the_planted_problem(demo_server, root, public):
+    culprit = (root / "examples" / "CULPRIT").read_text().strip()
+    result = demo_server(env={"TMPDIR": str(public)})
+    assert result.returncode == 0, result.stderr
+    assert (demo_server.copy / "targets").read_text() == "libpmem.so pmem examples/server examples/client\n"
+    assert re.search(r"^  verdict  growing [\d.]+ MiB/min since .*: %s \(server\) holds" % culprit, result.stderr, re.M)
+    answer = re.search(r"\$ pmem report\nserver \(pid \d+\).*?\n\n(.*?)\n\n", result.stdout, re.S).group(1)
+    assert re.search(r", growing [\d.]+\s+MiB/min", answer) and " %s makes" % culprit in answer
+    # Eight connections, of 21,000 requests each every 200th.
+    site = re.search(r"^ +\S+ MiB +(\S+) .* %s$" % culprit, result.stdout, re.M)
+    assert site.group(1) == "1,680"
+    folder, = public.glob("pmem-demo.*")
+    assert "To look around:  cd %s && %s report --tree\n" % (folder, demo_server.copy / "build" / "pmem") in result.stdout
+
+
+def test_demo_fails_where_the_problem_does_not_stand_out(demo_server, public):
+    (demo_server.copy / "examples" / "CULPRIT").write_text("nobody\n")
+    (demo_server.copy / "build" / "examples" / "client").rename(demo_server.copy / "build" / "examples" / "true_client")
+    client = demo_server.copy / "build" / "examples" / "client"
+    client.write_text('#!/bin/sh\nexec "$0/../true_client" "$1" 100\n'.replace("$0/..", "${0%/*}"))
+    client.chmod(0o755)
+    result = demo_server(env={"TMPDIR": str(public)})
+    assert result.returncode == 1
+    assert "the planted problem, nobody, does not stand out" in result.stderr
+    client.write_text("#!/bin/sh\nexit 3\n")
+    result = demo_server(env={"TMPDIR": str(public)})
+    assert result.returncode == 1 and "demo: the client failed\n" in result.stderr
+
+
+@pytest.mark.parametrize("dashes", [[], ["--"]])
+def test_demo_runs_any_program_and_passes_its_exit_code_on(demo, dashes):
+    result = demo(*dashes, "perl", "-e", "my @a = map { q(x) x 99 } 1..40000; exit 3")
     assert result.returncode == 3
-    assert (demo.copy / "targets").read_text() == "libpmem.so\n"
-    log, = demo.here.glob("pmem.*.log")
-    assert "The log: %s\n" % log.name in result.stdout
+    assert (demo.copy / "targets").read_text() == "libpmem.so pmem\n"
+    profile, = demo.here.glob("pmem.*.prof")
+    assert [p.name for p in demo.here.glob("pmem.*.log")] == [profile.stem + ".log"]
+    assert re.search(r"^pmem: perl \(pid \d+\), .*, exit status 3$", result.stderr, re.M)
+    assert "\n$ pmem report %s\nperl (pid " % profile.name in result.stdout
+    assert "To look around:  %s report --tree %s\n" % (demo.copy / "build" / "pmem", profile.name) in result.stdout
+    assert "other profiles" not in result.stdout
 
 
 def test_demo_refuses_what_cannot_be_executed(demo):
     (demo.here / "text").write_text("")
-    for name, status, reason in (("nosuchprog", 127, "no such program"), ("./nosuch", 127, "no such program"),
-                                 (demo.here, 126, "cannot be executed: it is a folder"),
-                                 ("./text", 126, "cannot be executed: no permission")):
+    for name, status in ("nosuchprog", 127), ("./nosuch", 127), (demo.here, 126), ("./text", 126):
         result = demo("--", name)
         assert (result.returncode, result.stdout) == (status, "")
-        assert result.stderr == "demo: %s: %s\n" % (name, reason)
+        assert result.stderr.splitlines()[1].startswith("pmem run: %s: " % name)
+    (demo.here / "static.c").write_text("int main(void) { return 4; }")
+    subprocess.run(["gcc", "-static", "-o", "static", "static.c"], cwd=demo.here, check=True)
+    result = demo("./static")
+    assert result.returncode == 126 and "./static is statically linked" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [[""], ["--"], ["--", "-x"], ["-x"]])
+def test_demo_without_a_program_says_how(demo, arguments):
+    result = demo(*arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "usage: demo [[--] PROGRAM ARGS]\n"
     assert not (demo.copy / "targets").exists()
 
 
-def test_demo_names_the_largest_of_many_logs(demo):
+def test_demo_reports_the_process_with_the_largest_peak(demo):
     work = 'for i in 1 2 3 4 5 6 7 8; do /bin/ls >/dev/null; done; perl -e "my @a = map { q(x) x 99 } 1..40000"; :'
-    result = demo("--", "sh", "-c", work)
-    logs = sorted(demo.here.glob("pmem.*.log"), key=lambda p: p.stat().st_size)
-    assert len(logs) == 10
-    assert "The main log, the largest, is %s; 9 others of this run are here.\n" % logs[-1].name in result.stdout
-    assert "perl" in result.stdout
+    result = demo("sh", "-c", work)
+    profiles = list(demo.here.glob("pmem.*.prof"))
+    assert len(profiles) == 10
+    name = re.search(r"^\$ pmem report (pmem\.\d+\.prof)\nperl \(pid", result.stdout, re.M).group(1)
+    assert demo.here / name in profiles
+    assert "This is the process with the largest peak; 9 other profiles of this run are here.\n" in result.stdout
 
 
-def test_demo_explains_why_there_is_no_log(demo):
-    assert "PMEM_LOG=0 is set" in demo("--", "true", env={"PMEM_LOG": "0"}).stderr
-    assert "PMEM_ONLY=x* is set" in demo("--", "true", env={"PMEM_ONLY": "x*"}).stderr
-    (demo.here / "static.c").write_text("int main(void) { return 4; }")
-    subprocess.run(["gcc", "-static", "-o", "static", "static.c"], cwd=demo.here, check=True)
-    result = demo("--", "./static")
-    assert result.returncode == 4 and "is ./static static (see ldd)" in result.stderr
+def test_demo_explains_why_there_is_no_profile(demo):
+    result = demo("true", env={"PMEM_PROFILE": "0"})
+    assert "PMEM_PROFILE=0 is set" in result.stderr and result.stdout == ""
+    result = demo("perl", "-e", "1", env={"PMEM_ONLY": "x*"})
+    assert "nothing was recorded" in result.stderr and result.stdout == ""
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
-def test_demo_finds_the_log_in_tmpdir(demo, public):
-    tmp = public / "tmp"
-    tmp.mkdir()
-    tmp.chmod(0o777)
-    demo.copy.joinpath("targets").touch()
-    demo.copy.joinpath("targets").chmod(0o666)
-    result = demo("--", "perl", "-e", "1", env={"TMPDIR": str(tmp)}, user="nobody")
-    log, = tmp.glob("pmem.*.log")
-    assert "The log could not be written here; it is %s\n" % log in result.stdout
-    result = demo("--", "perl", "-e", "1", env={"PATH": os.environ["PATH"], "TMPDIR": ""}, user="nobody")
-    assert "this folder cannot be written to" in result.stderr
+# -- install-missing ----------------------------------------------------------------------------------
+def test_install_missing_wants_nothing_optional(root, tmp_path):
+    """No scdoc, and an apt-get that fails: nothing is missing, so that apt-get is not asked."""
+    table = re.search(r"^table='\n(.*?)^'", (root / "script" / "install-missing").read_text(), re.M | re.S).group(1)
+    needed = [line.split()[2] for line in table.splitlines() if line.startswith("build ")]
+    texts = {**{name: ":" for name in needed if name != "test"}, "apt-get": "echo asked; exit 1", "sudo": 'exec "$@"'}
+    for name, text in texts.items():
+        (tmp_path / name).write_text("#!/bin/sh\n%s\n" % text)
+        (tmp_path / name).chmod(0o755)
+    for name in "sh", "id":
+        (tmp_path / name).symlink_to(shutil.which(name))
+    result = subprocess.run([root / "script" / "install-missing", "build"], env={"PATH": str(tmp_path)},
+                            capture_output=True, text=True, timeout=60)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert not shutil.which("scdoc", path=str(tmp_path))
+    (tmp_path / "meson").unlink()
+    result = subprocess.run([root / "script" / "install-missing", "build"], env={"PATH": str(tmp_path)},
+                            capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert result.stdout == "Installing with apt: meson\nasked\n"
+    assert result.stderr == "apt-get failed; needed are: meson\n"
 
 
 # -- build and compile.sh -----------------------------------------------------------------------------

@@ -142,7 +142,7 @@ static void say_losses(const struct profile *profile, char text[LINE_SIZE])
 	}
 }
 
-static void print_cost(const struct profile *profile, FILE *file)
+static void print_cost(const struct profile *profile, uint64_t run_ns, FILE *file)
 {
 	uint64_t spent = profile->header.snapshot_ns + profile->header.timeline_ns;
 	char own[UNITS_SIZE], share[UNITS_SIZE], losses[LINE_SIZE];
@@ -151,7 +151,9 @@ static void print_cost(const struct profile *profile, FILE *file)
 	print_line(file, "  cost     %s, %s of the time in snapshots and timeline; %s",
 		   profile->header.own_bytes ? units_bytes(profile->header.own_bytes, own)
 					     : "memory not measured",
-		   units_share(spent, profile->duration_ns, share), losses);
+		   units_share(spent, profile->duration_ns > run_ns ? profile->duration_ns : run_ns,
+			       share),
+		   losses);
 }
 
 /* What makes the figures less than the whole truth; comes before them. */
@@ -187,7 +189,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 	print_heap(profile, summary->child->status, file);
 	print_line(file, "  verdict  %s", run_verdict(profile, text));
 	print_rss(profile, file);
-	print_cost(profile, file);
+	print_cost(profile, summary->child->duration_ns, file);
 	print_line(file, "  next     pmem report %s    pmem info %s", path, path);
 }
 

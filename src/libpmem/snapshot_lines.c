@@ -137,6 +137,7 @@ void snapshot_lines_tail(struct text *text, uint32_t sequence, const struct snap
 	text_string(text, "# end ");
 	put_sequence(text, sequence);
 	text_char(text, '\n');
+	atomic_store_explicit(&store_head()->update_ns, store_time(), memory_order_relaxed);
 	atomic_store_explicit(&store_head()->snapshot_count, sequence + 1, memory_order_relaxed);
 }
 

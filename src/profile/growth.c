@@ -11,7 +11,14 @@
 
 #include <stdlib.h>
 
-enum { POINTS = 64, POINTS_MIN = 4, PAIRS = POINTS * (POINTS - 1) / 2 };
+/* AT_EXIT_MAX: points that freeing everything at exit may take. */
+enum {
+	POINTS = 64,
+	POINTS_MIN = 4,
+	AT_EXIT_MAX = 3,
+	RISING = 9,
+	PAIRS = POINTS * (POINTS - 1) / 2
+};
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
@@ -132,8 +139,25 @@ static enum growth_kind kind_of(const struct point *points, size_t count, const 
 	return rise > 0 ? GROWTH_GROWING : GROWTH_SHRINKING;
 }
 
-/* The interval's points, thinned out to POINTS.  A last point far below the one before it, in a process that ended, is
- * the heap being given back at exit: no trend. */
+/* Where the points are that the trend may use: in a process that ended, last ones that are far below those before
+ * them are the heap being given back at exit. */
+static uint32_t end_of_trend(const struct profile *profile, uint32_t first, uint32_t end)
+{
+	const struct profile_point *from = profile->points;
+	uint32_t last = end;
+
+	if (end < profile->point_count ||
+	    atomic_load_explicit(&profile->header.state, memory_order_relaxed) != FORMAT_STATE_ENDED)
+		return end;
+	while (last - first > POINTS_MIN && end - last < AT_EXIT_MAX) {
+		if (from[last - 1].live_bytes < from[last - 2].live_bytes / 2)
+			return last - 1;
+		last--;
+	}
+	return end;
+}
+
+/* The interval's points, thinned out to POINTS. */
 static size_t choose(const struct profile *profile, const struct growth_interval *interval,
 		     struct point points[POINTS])
 {
@@ -145,10 +169,7 @@ static size_t choose(const struct profile *profile, const struct growth_interval
 		first++;
 	while (end > first && from[end - 1].time_ns > interval->until_ns)
 		end--;
-	if (end - first >= 2 && end == profile->point_count &&
-	    atomic_load_explicit(&profile->header.state, memory_order_relaxed) == FORMAT_STATE_ENDED &&
-	    from[end - 1].live_bytes < from[end - 2].live_bytes / 2)
-		end--;
+	end = end_of_trend(profile, first, end);
 	count = end - first < POINTS ? end - first : POINTS;
 	for (i = 0; i < count; i++) {
 		size_t at = count == 1 ? first : first + i * (end - first - 1) / (count - 1);
@@ -157,6 +178,19 @@ static size_t choose(const struct profile *profile, const struct growth_interval
 		points[i].live = (double)from[at].live_bytes;
 	}
 	return count;
+}
+
+/* True if nearly all later points are higher than the earlier ones: growth, though along no line. */
+static bool is_rising(const struct point *points, size_t count)
+{
+	size_t i, j, up = 0, down = 0;
+
+	for (i = 0; i < count; i++)
+		for (j = i + 1; j < count; j++) {
+			up += points[j].live > points[i].live;
+			down += points[j].live < points[i].live;
+		}
+	return up > RISING * down && points[count - 1].live > points[0].live + NOISE_BYTES;
 }
 
 static void describe(const struct point *points, size_t count, struct growth *growth)
@@ -191,7 +225,9 @@ void growth_of_process(const struct profile *profile, const struct growth_interv
 		describe(points + i, count - i, growth);
 		return;
 	}
-	growth->kind = GROWTH_VARYING;
+	growth->kind = is_rising(points, count) ? GROWTH_GROWING : GROWTH_VARYING;
+	if (growth->kind == GROWTH_GROWING)
+		growth->per_minute = rounded(fit(points, count).slope * 60);
 	describe(points, count, growth);
 }
 

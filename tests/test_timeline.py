@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_timeline - the process over time, and moments that it names, from pmemprof.h to `pmem report`."""
+import itertools
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import pmem_report
+import pmem_tool
+
+STEP = 64 * 1024
+STEPS = 110
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+CUT = "0123456789" * 5 + "01" + "\u00e4"  # 55 bytes would end inside the next character
+
+
+@pytest.fixture
+def tool(lib, tmp_path):
+    return pmem_tool.Tool(lib, tmp_path)
+
+
+def compile_program(root, out, compiler, *flags):
+    """tests/programs/timeline.c, without anything of pmem to link to."""
+    if not shutil.which(compiler):
+        pytest.skip("no %s" % compiler)
+    subprocess.run([compiler, "-g", "-O1", *WARNINGS, "-I", root / "include", *flags, "-o", out,
+                    root / "tests" / "programs" / "timeline.c"], check=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def program(root, tmp_path_factory):
+    return compile_program(root, tmp_path_factory.mktemp("timeline") / "timeline", "gcc")
+
+
+def said(result):
+    """Whether the program found pmemprof_mark(), and its (time, live bytes)."""
+    lines = result.out.decode().split("\n")
+    return lines[0] == "mark yes", [tuple(map(int, line.split())) for line in lines[1:] if line]
+
+
+def report(tool, run, *options):
+    path, = pmem_report.find(run.folder)
+    result = tool("report", "--json", *options, path)
+    assert (result.returncode, result.stderr) == (0, b"")
+    document = json.loads(result.stdout)
+    pmem_report.check(path, document)
+    return document
+
+
+def stack_of(document, function):
+    """The only call stack whose site is that function."""
+    stack, = (s for s in document["stacks"] if s["frames"][s["site"]]["function"] == function)
+    return stack
+
+
+# -- the header ---------------------------------------------------------------------------------------
+LANGUAGES = [("gcc", "-std=c99"), ("gcc", "-std=gnu11"), ("clang", "-std=c99"), ("clang", "-std=gnu11"), ("g++", "-std=c++98"),
+             ("g++", "-std=c++17"), ("clang++", "-std=c++11"), ("clang++", "-std=c++20")]
+
+
+@pytest.mark.parametrize("compiler,standard", LANGUAGES)
+def test_the_header_compiles_alone_and_without_a_warning(root, tmp_path, compiler, standard):
+    if not shutil.which(compiler):
+        pytest.skip("no %s" % compiler)
+    source = tmp_path / ("mark.cpp" if "++" in compiler else "mark.c")
+    source.write_text('#include <pmemprof.h>\nvoid f(void);\nvoid f(void)\n{\n\tif (pmemprof_mark)\n'
+                      '\t\tpmemprof_mark("here");\n}\n')
+    subprocess.run([compiler, standard, *WARNINGS, "-I", root / "include", "-c", source, "-o", tmp_path / "mark.o"], check=True)
+    symbols = subprocess.run(["nm", tmp_path / "mark.o"], capture_output=True, text=True, check=True).stdout
+    assert re.search(r"^ +w pmemprof_mark$", symbols, re.M), symbols
+
+
+BUILDS = [("gcc", []), ("gcc", ["-O0"]), ("gcc", ["-fno-pie", "-no-pie"]), ("gcc", ["-fPIE", "-pie", "-Wl,-z,now"]),
+          ("clang", ["-fPIE", "-pie"]), ("clang", ["-fno-plt", "-fno-pie", "-no-pie"]), ("g++", ["-x", "c++"]),
+          ("clang++", ["-x", "c++", "-fPIE", "-pie"])]
+
+
+@pytest.mark.parametrize("compiler,flags", BUILDS, ids=lambda v: v if isinstance(v, str) else "".join(v) or "plain")
+def test_marks_are_made_where_pmem_is_and_nowhere_else(root, tool, run, tmp_path, compiler, flags):
+    built = compile_program(root, tmp_path / "built", compiler, *flags)
+    bare = run([built, 1], lib=False)
+    assert (bare.code, said(bare)[0], bare.err) == (0, False, b"")
+    mine = run([built, 1])
+    assert (mine.code, said(mine)[0], mine.err) == (0, True, b"")
+    marks = report(tool, mine)["marks"]
+    assert [m["text"] for m in marks] == ["begin", CUT, "end"]
+    times = [m["time_ns"] for m in marks]
+    assert times == sorted(times) and times[0] > 0
+    # 20 pauses of 1 ms lie between the last two.
+    assert times[2] - times[1] >= 20 * 1000000
+
+
+def test_a_static_program_has_no_marks(root, run, tmp_path):
+    built = compile_program(root, tmp_path / "static", "gcc", "-static")
+    assert said(run([built, 1], lib=False))[0] is False
+
+
+# -- the timeline -------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def grown(lib, program, tmp_path_factory):
+    """The run of more than 2 s that all tests below look at, with a point every 50 ms."""
+    import pmem_run
+    runner = pmem_run.Runner(lib, tmp_path_factory.mktemp("grown"))
+    result = runner([program, STEPS], env={"PMEM_TIMELINE_MS": "50"})
+    assert result.code == 0 and result.err == b""
+    return result
+
+
+def live_at(steps, time_ns):
+    """What grow() had allocated, as the program said."""
+    return max([live for when, live in steps if when <= time_ns], default=0)
+
+
+def shift(document, steps):
+    """Program's clock - profile's clock, known to within the time between two calls: the first line stands between marks."""
+    first, second = (m["time_ns"] for m in document["marks"][:2])
+    return steps[0][0] - second, steps[0][0] - first
+
+
+def test_points_are_what_the_program_held(grown, tool):
+    found, steps = said(grown)
+    document = report(tool, grown)
+    points = document["timeline"]
+    duration = document["process"]["duration_ns"]
+    assert found and len(steps) == STEPS + 1 and duration >= 2.2e9
+    times = [p["time_ns"] for p in points]
+    assert all(a < b for a, b in itertools.pairwise(times))
+    # One for each 50 ms of the program's time, but for those that nobody came by for.
+    assert 0.6 * duration / 50e6 <= len(points) <= duration / 50e6 + 2
+    first, last = shift(document, steps)
+    other = [p for p in points if times[0] < p["time_ns"]]
+    begin = document["marks"][0]["time_ns"]
+    for point in other:
+        if point["time_ns"] < begin:
+            continue
+        # What else the program holds: the array of pointers, and the C library's buffers.
+        low = live_at(steps, point["time_ns"] + first - 5000000)
+        high = live_at(steps, point["time_ns"] + last + 5000000) + STEP + 64 * 1024
+        assert low <= point["live_bytes"] <= high, point
+        assert point["rss_bytes"] >= point["live_bytes"] and point["lost_events"] == 0
+    assert all(a["live_bytes"] <= b["live_bytes"] + 200 for a, b in itertools.pairwise(points))
+    assert points[-1]["live_bytes"] >= STEPS * STEP
+
+
+def test_the_series_of_the_growing_stack_rises(grown, tool):
+    document = report(tool, grown)
+    growing = stack_of(document, "grow")
+    assert (growing["live_bytes"], growing["live_blocks"]) == (STEPS * STEP, STEPS)
+    samples = growing["samples"]
+    assert len(samples) >= 20
+    for one, next_one in itertools.pairwise(samples):
+        assert one["time_ns"] < next_one["time_ns"] and one["live_bytes"] < next_one["live_bytes"]
+    assert all(s["live_bytes"] % STEP == 0 and s["alloc_bytes"] == s["live_bytes"] for s in samples)
+    assert samples[-1]["live_bytes"] == STEPS * STEP
+    temporary = stack_of(document, "work")
+    assert temporary["alloc_blocks"] == 20 * STEPS and not [s for s in temporary["samples"] or [] if s["live_bytes"] > 100]
+
+
+def test_growth_is_said_with_its_rate_and_its_site(grown, tool):
+    steps = said(grown)[1]
+    document = report(tool, grown)
+    rate = STEPS * STEP * 60e9 / (steps[-1][0] - steps[0][0])
+    assert document["growth"]["kind"] == "growing"
+    assert 0.8 * rate <= document["growth"]["bytes_per_minute"] <= 1.2 * rate
+    growing = stack_of(document, "grow")
+    assert growing["growth_bytes"] >= 0.9 * STEPS * STEP
+    text = " ".join(tool("report", pmem_report.find(grown.folder)[0]).stdout.decode().split())
+    assert re.search(r"growing 1\d\d(\.\d)? MiB/min since \d\d:\d\d:\d\d\. grow makes (>99|100) % of the growth and holds 6\.9 MiB", text)
+
+
+def test_an_interval_has_its_share_of_the_growth(grown, tool):
+    """From a second after the start to one second later: a known number of steps."""
+    steps = said(grown)[1]
+    document = report(tool, grown, "--since", "1s", "--until", "2s")
+    first, last = shift(document, steps)
+    growing = stack_of(document, "grow")
+    low = live_at(steps, 2e9 + first - 150e6) - live_at(steps, 1e9 + last)
+    high = live_at(steps, 2e9 + last) - live_at(steps, 1e9 + first - 150e6)
+    assert low <= growing["growth_bytes"] <= high
+    assert growing["live_bytes"] == STEPS * STEP
+
+
+def test_no_timeline_where_none_is_wanted(run, tool, program):
+    result = run([program, 20], env={"PMEM_TIMELINE_MS": "0"})
+    document = report(tool, result)
+    assert document["timeline"] == [] and all(s["samples"] is None for s in document["stacks"])
+    assert document["growth"] == {"kind": "unknown", "bytes_per_minute": None, "since_ns": None}
+    assert all(s["growth_bytes"] is None for s in document["stacks"])
+    assert [m["text"] for m in document["marks"]] == ["begin", CUT, "end"]
+    assert document["losses"]["timeline"] == 0 and document["losses"]["complete"] is True
+    growing = stack_of(document, "grow")
+    assert growing["live_bytes"] == 20 * STEP
+    text = tool("report", pmem_report.find(result.folder)[0]).stdout.decode()
+    assert "grow holds 1.3 MiB" in text and "growing" not in text
