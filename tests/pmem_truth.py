@@ -5,8 +5,9 @@ A block line is [SELECTOR] SUBJECT NAME key=value...; every key becomes one Clai
 asked of the log and of the profile's report, the others of the report only: sources() tells.  Nothing
 answers those in LATER.  An unknown word anywhere is an error, never ignored.
 """
+import collections
+import functools
 import re
-from collections import namedtuple
 
 import pmem_names
 
@@ -27,7 +28,7 @@ KEYS = {"live_bytes", "bytes", "live_blocks", "calls", "temp"}
 FLAGS = {"preload-only"}
 
 # silent: a site without bytes, of which the log has no entry (doc/LOG.md); the profile has one
-Claim = namedtuple("Claim", "selector subject name key low high text silent")
+Claim = collections.namedtuple("Claim", "selector subject name key low high text silent")
 
 
 class TruthError(Exception):
@@ -109,11 +110,19 @@ class View:
     """The final state of one log or report, asked in the words of the truth blocks."""
 
     def __init__(self, source):
-        self.source = source
+        self.source = source  # a pmem_log.Log or pmem_report.Report
         self.entries = [(e, pmem_names.stack(e)) for e in source.state().values()]
 
+    @functools.cached_property
+    def sites(self):
+        """Function that calls the allocator -> its entries."""
+        found = collections.defaultdict(list)
+        for e, frames in self.entries:
+            found[pmem_names.function(frames[0])].append(e)
+        return found
+
     def site(self, name):
-        return [e for e, frames in self.entries if pmem_names.function(frames[0]) == name]
+        return self.sites.get(name, [])
 
     def caller(self, name):
         found = [e for e, frames in self.entries
@@ -135,6 +144,7 @@ class View:
     def inlined(frame):
         return pmem_names.inlined(frame)
 
+    @functools.cached_property
     def program_entries(self):
         """Call stacks whose site lies in the program itself, not in libc or the loader."""
         return [(e, f) for e, f in self.entries if self.is_own(f[0])]
@@ -156,9 +166,9 @@ class View:
             return sum(getattr(e, FIELDS[claim.key]) for e in entries)
         if claim.subject == "live_total_of_program":
             field = "live" if claim.key == "bytes" else "live_blocks"
-            return sum(getattr(e, field) for e, _ in self.program_entries())
+            return sum(getattr(e, field) for e, _ in self.program_entries)
         if claim.subject == "distinct_call_sites":
-            return len({(f[0].object, f[0].symbol, f[0].offset) for _, f in self.program_entries()})
+            return len({(f[0].object, f[0].symbol, f[0].offset) for _, f in self.program_entries})
         if claim.subject == "peak_bytes":
             return self.peak()
         if claim.subject == "blocks_of_size":
@@ -180,6 +190,12 @@ class LogView(View):
     def peak(self):
         return self.source.last.figure("peak") if self.source.last else None
 
+    def rss(self):
+        return [s.figure("rss") for s in self.source.snapshots]
+
+    def stale_blocks(self):
+        return int(self.source.last.figures.get("stale_blocks", 0))
+
     def blocks_of_size(self, size):
         """Live bytes of the foreign call stacks that may hold whole blocks of size."""
         return sum(e.live for e in self.foreign() if e.live % size == 0)
@@ -198,6 +214,12 @@ class ReportView(View):
 
     def peak(self):
         return self.source.totals["peak_live_bytes"]
+
+    def rss(self):
+        return [p["rss_bytes"] for p in self.source.document["timeline"] if p["rss_bytes"] is not None]
+
+    def stale_blocks(self):
+        return self.source.losses["stale_blocks"]
 
     def blocks_of_size(self, size):
         """Live bytes of the foreign call stacks whose live blocks have size on average."""

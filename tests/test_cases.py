@@ -2,7 +2,8 @@
 """test_cases - every program of tests/cases: it behaves as without the library; log and profile tell the truth.
 
 One test per key of a truth block and source (the log, or `pmem report --json` of the profile); a key that
-nothing answers yet is skipped by itself, with the number of the issue.  PMEM_TEST_REPEAT=N runs the threaded cases N times (default 1).
+nothing answers yet is skipped by itself, with the number of the issue.  PMEM_TEST_REPEAT=N runs the threaded
+cases N times (default 1).
 """
 import os
 
@@ -12,8 +13,6 @@ import pmem_cases
 import pmem_truth
 
 REPEAT = int(os.environ.get("PMEM_TEST_REPEAT") or 1)
-# Cases that take from the recorder what it needs: their profiles may be incomplete, and say so.
-LOSSY = ()
 
 
 def runs():
@@ -72,12 +71,13 @@ def test_profiles_are_whole(cases, name, k):
     for report in outcome.reports():
         assert report.losses["damage_count"] == 0, (report.paths, report.losses["damage"])
         assert report.losses["internal"] == 0, report.paths
-        assert report.losses["complete"] or name in LOSSY, (report.paths, report.losses)
+        assert report.losses["complete"], (report.paths, report.losses)
     for image in outcome.images():
         assert image.report, "no profile beside %s" % image.log.paths
         if image.log:
-            assert (image.log.exe, image.log.pid, image.log.start) == (
-                image.report.exe, image.report.pid, image.report.start)
+            assert (image.log.exe, image.log.pid) == (image.report.exe, image.report.pid)
+            assert image.report.process["image"] == image.suffix
+            assert image.report.start <= image.log.start, "the profile is there first"
 
 
 @pytest.mark.parametrize("name,k,claim,source", list(claim_params()))
@@ -85,8 +85,8 @@ def test_truth(cases, name, k, claim, source):
     outcome = cases.outcome(name, k)
     if outcome.code == 77:
         pytest.skip("run.sh says 77")
-    images = pmem_cases.images_for(outcome, claim)
-    assert len(images) == (pmem_cases.ENDINGS.get(name, 1) if not claim.selector else 1)
+    images = pmem_cases.images_for(outcome, claim, source)
+    assert len(images) == pmem_cases.endings(name, claim, source)
     for image in images:
         view = image.view(source)
         assert view, "%s has no %s" % (image.stem, source)

@@ -401,6 +401,14 @@ static void warn(const char *what, int error)
 	sys_write(STDERR, text.bytes, text.size);
 }
 
+/* The profile's, so that the two agree. */
+static uint64_t profile_start(void)
+{
+	uint64_t start = store_head()->start_realtime_ns;
+
+	return start ? start : sys_realtime_ns();
+}
+
 /* --- external -------------------------------------------------------------------------------- */
 
 void log_init(void)
@@ -408,7 +416,7 @@ void log_init(void)
 	ssize_t size = sys_readlinkat(AT_FDCWD, "/proc/self/exe", image, sizeof(image) - 1);
 
 	image[size > 0 ? size : 0] = '\0';
-	image_start_ns = start_ns = sys_realtime_ns();
+	image_start_ns = start_ns = profile_start();
 	kept_watch(&error_output, STDERR);
 }
 
@@ -509,5 +517,5 @@ void log_fork_child(void)
 	full = false;
 	begun_anew = false;
 	gave_up = false;
-	start_ns = sys_realtime_ns();
+	start_ns = profile_start();
 }
