@@ -71,7 +71,8 @@ def test_profiles_are_whole(cases, name, k):
     for report in outcome.reports():
         assert report.losses["damage_count"] == 0, (report.paths, report.losses["damage"])
         assert report.losses["internal"] == 0, report.paths
-        assert report.losses["complete"], (report.paths, report.losses)
+        # Where the program uses up its address space, the recorder may lose events too: it says so.
+        assert report.losses["complete"] or name == "59-address-space-limit", (report.paths, report.losses)
     for image in outcome.images():
         assert image.report, "no profile beside %s" % image.log.paths
         if image.log:

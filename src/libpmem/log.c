@@ -428,6 +428,16 @@ void log_warn_profile(void)
 		warn("profile", error);
 }
 
+void log_warn_data_limit(void)
+{
+	static const char line[] = "pmem: nothing is recorded: RLIMIT_DATA (ulimit -d) is set\n";
+
+	kept_watch(&error_output, STDERR);
+	if (can_warn())
+		sys_write(STDERR, line, sizeof(line) - 1);
+	error_output = KEPT_NONE;
+}
+
 bool log_open(void)
 {
 	int error;

@@ -171,14 +171,13 @@ static void on_fork_child(void)
  * would run out of memory that it has without us. */
 static bool has_data_limit(void)
 {
-	static const char refusal[] = "pmem: nothing is recorded: RLIMIT_DATA (ulimit -d) is set\n";
 	enum { DATA = 2 }; /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
 
 	sys_call(SYS_prlimit64, 0, DATA, 0, (long)limit);
 	if (limit[0] == UINT64_MAX)
 		return false;
-	sys_write(2, refusal, sizeof(refusal) - 1);
+	log_warn_data_limit();
 	return true;
 }
 
@@ -195,6 +194,8 @@ static void publish_profile(void)
 {
 	atomic_thread_fence(memory_order_release);
 	memcpy(store_head()->magic, FORMAT_MAGIC, sizeof(store_head()->magic));
+	/* Where the file cannot be mapped. */
+	store_flush(UINT32_MAX);
 }
 
 static bool start_modules(void)
@@ -231,6 +232,8 @@ static bool start(void)
 	if (!real_resolve())
 		return false;
 	ok = start_modules();
+	if (!ok)
+		store_abandon();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
 	atomic_store_explicit(&state, ok ? STATE_RECORDING : STATE_OFF, memory_order_relaxed);
 	if (ok)
@@ -259,6 +262,8 @@ static bool start_child(void)
 	snapshot_fork_child();
 	publish_profile();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
+	if (!ok)
+		store_abandon();
 	if (ok)
 		atomic_store_explicit(&process_page.mark, MARK_FIRST, memory_order_release);
 	else
@@ -282,7 +287,8 @@ bool process_begin(void)
 		return false;
 	/* A child of a sandboxed process could neither open a log nor ask who it is. */
 	if (sys_sandboxed()) {
-		process_stop();
+		/* Not process_stop(): the header is the parent's. */
+		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
 		return false;
 	}
 	me = sys_getpid();
@@ -363,7 +369,10 @@ static void update_profile(void)
 	struct format_header *head = store_head();
 
 	timeline_final();
-	set(&head->own_bytes, store_size() + side_table_size() + live_table_resident());
+	/* mincore(2) is not among the calls of a sandbox. */
+	if (!sys_sandboxed())
+		set(&head->own_bytes,
+		    store_size() + side_table_size() + live_table_resident());
 	set(&head->update_ns, store_time());
 }
 
@@ -372,7 +381,8 @@ static void end_profile(void)
 {
 	struct format_header *head = store_head();
 
-	thread_record_names();
+	if (!sys_sandboxed())
+		thread_record_names();
 	update_profile();
 	set(&head->end_ns, store_time());
 	atomic_store_explicit(&head->state, FORMAT_STATE_ENDED, memory_order_relaxed);
@@ -384,10 +394,10 @@ void process_end(void)
 	if (!process_records())
 		return;
 	/* In a sandbox we must not ask who we are: a vfork() child's end is taken for one that may not be
-	 * the last. */
+	 * the last.  The timeline's next point takes it back. */
 	if (sys_sandboxed()) {
 		snapshot_now();
-		update_profile();
+		end_profile();
 		return;
 	}
 	if (sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))

@@ -125,6 +125,11 @@ const char *store_path(void)
 	return store_file_path();
 }
 
+void store_abandon(void)
+{
+	store_file_abandon();
+}
+
 void store_reserve(void)
 {
 	store_file_reserve();

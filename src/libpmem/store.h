@@ -96,6 +96,9 @@ void store_before_fork(void);
 void store_after_fork(void); /* in the parent */
 void store_detach(void);     /* in the child */
 
+/* Recording could not begin: deletes the file. */
+void store_abandon(void);
+
 /* Forgets the parent's blocks (they stay mapped: copies may still be in use up the stack); without a file until
  * store_begin(). */
 void store_fork_child(void);

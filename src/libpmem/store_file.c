@@ -462,8 +462,10 @@ static int make_file(const struct place *in)
 	return 0;
 }
 
-static void abandon_file(void)
+void store_file_abandon(void)
 {
+	if (!file.known)
+		return;
 	sys_call(SYS_unlinkat, place_dir(&place), (long)name, 0, 0);
 	kept_close(&file);
 	path[0] = '\0';
@@ -516,7 +518,7 @@ struct format_first_block *store_file_begin(const struct format_first_block *wit
 		}
 		first = make_first(without_file);
 		if (!first)
-			abandon_file();
+			store_file_abandon();
 	}
 	return first;
 }
@@ -536,9 +538,12 @@ void store_file_after_fork(void)
 	store_extents_drop_copies();
 }
 
+/* The event may have been writing to the file, at places where the parent goes on to write: its copy of the descriptor
+ * becomes an error. */
 void store_file_detach(void)
 {
 	store_extents_detach();
+	kept_close(&file);
 }
 
 void store_file_fork_child(void)

@@ -46,6 +46,9 @@ void store_file_before_fork(void);
 void store_file_after_fork(void); /* in the parent */
 void store_file_detach(void);	  /* in the child */
 
+/* The file is of no use to anybody: deletes it. */
+void store_file_abandon(void);
+
 /* Forgets the file, and closes the copy of its descriptor. */
 void store_file_fork_child(void);
 

@@ -242,6 +242,17 @@ static void reset(void)
 	atomic_store_explicit(&forked, false, memory_order_relaxed);
 }
 
+/* What process_end() took for the end, in a sandbox, was that of a vfork() child. */
+static void still_recording(void)
+{
+	struct format_header *head = store_head();
+
+	if (atomic_load_explicit(&head->state, memory_order_relaxed) != FORMAT_STATE_ENDED)
+		return;
+	atomic_store_explicit(&head->end_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&head->state, FORMAT_STATE_RECORDING, memory_order_relaxed);
+}
+
 /* What follows a slice, in the process that did it or in a child that was forked inside it. */
 static void end_slice(uint64_t begin_ns, uint64_t end_ns)
 {
@@ -262,6 +273,11 @@ static void slice(uint64_t coarse_ns)
 		point = take_point(coarse_ns, &values);
 	if (point && !walk.point && may_spend(walk.cost_ns, coarse_ns))
 		begin_walk(point, &values);
+	/* As often as the timeline has points: what the file has no room for until then. */
+	if (point)
+		store_flush(64);
+	if (point && sys_sandboxed())
+		still_recording();
 	end_ns = sys_monotonic_ns();
 	if (walk.point && may_spend(0, coarse_ns))
 		end_ns = go_on(end_ns, end_ns + TIMELINE_SLICE_NS);

@@ -61,8 +61,16 @@ static void take_sizes(struct histograms *histograms, uint32_t sizes, struct pro
 		others = copy(histograms, sizes & INDEX_MASK, counts);
 		others -= counts[first] < others ? counts[first] : others;
 	}
+	counts[first] = 0;
 	/* The others may have been counted after the allocations were read. */
-	counts[first] = stack->counts.alloc_count > others ? stack->counts.alloc_count - others : 0;
+	for (unsigned i = 0; others > stack->counts.alloc_count; i++) {
+		uint64_t more = others - stack->counts.alloc_count;
+		uint64_t less = counts[i] < more ? counts[i] : more;
+
+		counts[i] -= less;
+		others -= less;
+	}
+	counts[first] = stack->counts.alloc_count - others;
 	stack->sizes = counts;
 	histograms->next++;
 }
