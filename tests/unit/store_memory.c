@@ -65,3 +65,7 @@ unsigned place_suffix(void)
 {
 	return 1;
 }
+
+void store_file_abandon(void)
+{
+}
