@@ -139,15 +139,16 @@ static bool look_at(struct run_child *child)
 	return false;
 }
 
-/* The terminal sends these to its whole foreground process group: the program has its own. */
-static bool is_of_terminal(const siginfo_t *info)
+/* The terminal sends these to its whole foreground process group: the program has its own, unless it left the group, as
+ * timeout(1) does. */
+static bool is_of_terminal(const siginfo_t *info, const struct run_child *child)
 {
 	switch (info->si_signo) {
 	case SIGINT:
 	case SIGQUIT:
 	case SIGTSTP:
 	case SIGWINCH:
-		return info->si_code == SI_KERNEL;
+		return info->si_code == SI_KERNEL && getpgid(child->pid) == getpgrp();
 	default:
 		return false;
 	}
@@ -160,7 +161,7 @@ static void wait_for_end(const struct signals *signals, struct run_child *child)
 	while (!look_at(child)) {
 		if (sigwaitinfo(&signals->waited, &info) < 0 || info.si_signo == SIGCHLD)
 			continue;
-		if (!is_of_terminal(&info))
+		if (!is_of_terminal(&info, child))
 			kill(child->pid, info.si_signo);
 	}
 }

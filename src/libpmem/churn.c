@@ -13,11 +13,8 @@
 
 enum {
 	LIMIT_MIN = 4096,    /* least of a grant, while more than one thread has a part in it */
-	LIMIT_WAIT = 65536,  /* the same while a snapshot is due but may not be taken */
 	RECOUNT_CHECKS = 16, /* calls between two counts of the threads */
 };
-
-#define GRANT_MAX ((int64_t)1 << 62)
 
 static _Atomic uint64_t churn; /* as told so far */
 static _Atomic uint32_t threads = 1;
@@ -61,7 +58,8 @@ uint64_t churn_take(void)
 
 static void grant(struct thread *thread, uint64_t size)
 {
-	thread->churn_grant = thread->churn_left = size < GRANT_MAX ? (int64_t)size : GRANT_MAX;
+	thread->churn_grant = thread->churn_left = size < CHURN_GRANT_MAX ? (int64_t)size
+									  : CHURN_GRANT_MAX;
 }
 
 void churn_grant_next(struct thread *thread)
@@ -73,7 +71,7 @@ void churn_grant_next(struct thread *thread)
 
 	if (left == 0) {
 		left = settings.churn_thresh / (2 * (uint64_t)count);
-		least = LIMIT_WAIT;
+		least = CHURN_GRANT_MAX; /* a snapshot is due but may not be taken */
 	} else if (count > 1) {
 		left /= 2 * (uint64_t)count;
 	} else {
@@ -89,7 +87,7 @@ void churn_grant_least(struct thread *thread)
 
 void churn_grant_all(struct thread *thread)
 {
-	grant(thread, GRANT_MAX);
+	grant(thread, CHURN_GRANT_MAX);
 }
 
 void churn_count_threads(void)

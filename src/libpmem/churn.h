@@ -11,6 +11,10 @@
 
 #include "libpmem/thread.h"
 
+/* Bytes that a thread may move at most until it calls snapshot_check(), however far the next snapshot is: that is also when
+ * the timeline looks at the clock. */
+enum { CHURN_GRANT_MAX = 16384 };
+
 /* Adds what the thread did since its last grant to the process's churn. */
 void churn_tell(const struct thread *thread);
 

@@ -109,9 +109,10 @@ static void next_epoch(void)
 	state.epoch_level = get(&state.reported);
 	if (epoch == FORMAT_EPOCH_WIDE)
 		epoch = FORMAT_EPOCH_CHANGING + 1;
-	/* Release: who reads the new epoch reads the new peak. */
-	atomic_store_explicit(&peak_epoch_now, epoch, memory_order_release);
+	/* Release: who reads the new epoch reads the new peak.  The profile's first: a kill in between leaves no share of an
+	 * epoch that it does not know. */
 	atomic_store_explicit(&store_head()->peak_epoch, epoch, memory_order_release);
+	atomic_store_explicit(&peak_epoch_now, epoch, memory_order_release);
 }
 
 /* A new peak, higher by bytes. */

@@ -321,9 +321,15 @@ void process_change_mark(void)
 		atomic_fetch_add_explicit(&process_page.mark, MARK_STEP, memory_order_release);
 }
 
+/* False in a vfork() child: what we know is its parent's, who enters nothing. */
+static bool is_recorded_process(void)
+{
+	return sys_getpid() == atomic_load_explicit(&pid, memory_order_relaxed);
+}
+
 bool process_enter_sandbox(void)
 {
-	if ((!process_records() && !process_begin()) || sys_sandboxed())
+	if ((!process_records() && !process_begin()) || sys_sandboxed() || !is_recorded_process())
 		return false;
 	/* The program's own module, even if it did not allocate yet. */
 	modules_encode(getauxval(AT_ENTRY) + 1);
@@ -341,6 +347,13 @@ void process_leave_sandbox(void)
 
 void process_end_before_strict(void)
 {
+	if (!process_records()) {
+		/* Not process_stop(): in a forked child the header is the parent's still. */
+		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+		return;
+	}
+	if (!sys_sandboxed() && !is_recorded_process())
+		return;
 	process_end();
 	process_stop();
 }
@@ -371,8 +384,7 @@ static void update_profile(void)
 	timeline_final();
 	/* mincore(2) is not among the calls of a sandbox. */
 	if (!sys_sandboxed())
-		set(&head->own_bytes,
-		    store_size() + side_table_size() + live_table_resident());
+		set(&head->own_bytes, store_size() + side_table_size() + live_table_resident());
 	set(&head->update_ns, store_time());
 }
 

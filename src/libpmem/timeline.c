@@ -52,7 +52,7 @@ static struct {
 	uint64_t cost_ns; /* so far; of the last one when there is none */
 } walk;
 
-static uint32_t last_epoch; /* of the peak, at the last point.  Under lock. */
+static _Atomic uint32_t last_epoch; /* of the peak, when it was last looked at */
 
 static struct counter_totals totals[FORMAT_CHUNK]; /* under lock */
 
@@ -106,9 +106,9 @@ static void note_peak(uint64_t time_ns)
 {
 	uint32_t epoch = peak_epoch();
 
-	if (epoch == last_epoch)
+	if (epoch == atomic_load_explicit(&last_epoch, memory_order_relaxed))
 		return;
-	last_epoch = epoch;
+	atomic_store_explicit(&last_epoch, epoch, memory_order_relaxed);
 	set(&store_head()->peak_ns, time_ns);
 }
 
@@ -164,8 +164,9 @@ static void end_walk(void)
 	set_point(NULL);
 	if (get(&point->time_ns) != walk.time_ns)
 		return;
-	set(&point->alloc_count, walk.alloc_count);
+	/* The count last: readers take it for known when it is not 0. */
 	set(&point->alloc_bytes, walk.alloc_bytes);
+	atomic_store_explicit(&point->alloc_count, walk.alloc_count, memory_order_release);
 }
 
 /* Reads one side of the counters [first, end) of all threads.  Returns true if any thread has them. */
@@ -236,7 +237,7 @@ static void reset(void)
 	series_forget();
 	set_point(NULL);
 	walk.cost_ns = 0;
-	last_epoch = peak_epoch();
+	atomic_store_explicit(&last_epoch, peak_epoch(), memory_order_relaxed);
 	set(&spent_ns, 0);
 	set(&due_ns, store_head()->start_monotonic_ns);
 	atomic_store_explicit(&forked, false, memory_order_relaxed);
@@ -289,6 +290,9 @@ void timeline_check(void)
 	uint64_t now_ns = sys_monotonic_coarse_ns();
 	bool goes_on = atomic_load_explicit(&walking, memory_order_relaxed);
 
+	/* Not only with a point: the next one may be hours away, if the program makes no events until then. */
+	if (is_parent())
+		note_peak(since_start(now_ns));
 	if (now_ns < get(&due_ns) && !(goes_on && may_spend(0, now_ns)))
 		return;
 	if (!lock_try(&lock))

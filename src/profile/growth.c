@@ -196,8 +196,8 @@ static bool is_rising(const struct point *points, size_t count)
 static void describe(const struct point *points, size_t count, struct growth *growth)
 {
 	growth->since_ns = (uint64_t)rounded(points[0].time * (double)SECOND_NS);
-	growth->low = (uint64_t)lowest(points, count);
-	growth->high = (uint64_t)highest(points, count);
+	growth->low = (uint64_t)rounded(lowest(points, count));
+	growth->high = (uint64_t)rounded(highest(points, count));
 }
 
 void growth_of_process(const struct profile *profile, const struct growth_interval *interval,

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "libpmem/churn.h"
 #include "libpmem/loss.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/tree.h"
@@ -81,7 +82,7 @@ static void test_final(void **state)
 	fakes.log_size = 0;
 	snapshot_final();
 	fakes_check(1000000);
-	assert_int_equal(fakes.threads[0].churn_grant, INT64_C(1) << 62);
+	assert_int_equal(fakes.threads[0].churn_grant, CHURN_GRANT_MAX);
 	assert_int_equal(fakes.log_size, 0);
 }
 
@@ -119,13 +120,13 @@ static void test_limits(void **state)
 	settings.churn_thresh = 100000;
 	fakes_event(0, 9, 5, 0);
 	fakes_check(0);
-	assert_int_equal(fakes.threads[0].churn_grant, 100000);
+	assert_int_equal(fakes.threads[0].churn_grant, CHURN_GRANT_MAX);
 	fakes_check(99999);
 	assert_int_equal(fakes.threads[0].churn_grant, 1);
 	assert_int_equal(fakes.log_size, 0);
 	fakes_check(1);
 	assert_int_equal(fakes_read_one().churn, 100000);
-	assert_int_equal(fakes.threads[0].churn_grant, 100000);
+	assert_int_equal(fakes.threads[0].churn_grant, CHURN_GRANT_MAX);
 	fakes.threads[1].tid = fakes.threads[2].tid = fakes.threads[3].tid = 1;
 	fakes.threads[0].churn_grant = 0; /* a new thread */
 	fakes_check(20000);
@@ -154,7 +155,7 @@ static void test_share_of_time(void **state)
 	fakes_read_one();
 	for (i = 0; i < 20; i++) {
 		fakes_check(1000);
-		assert_int_equal(fakes.threads[0].churn_grant, 65536);
+		assert_int_equal(fakes.threads[0].churn_grant, CHURN_GRANT_MAX);
 	}
 	assert_int_equal(fakes.log_size, 0);
 	fakes.clock_ns += 10000000000000; /* 1 % of it is enough */
@@ -169,13 +170,13 @@ static void test_off(void **state)
 	fakes_event(0, 9, 5, 0);
 	settings.log = false;
 	fakes_check(1000000);
-	assert_int_equal(fakes.threads[0].churn_grant, INT64_C(1) << 62);
+	assert_int_equal(fakes.threads[0].churn_grant, CHURN_GRANT_MAX);
 	snapshot_final();
 	settings.log = true;
 	fakes.log_refuses = true; /* no place for a log */
 	fakes_check(1000);
 	fakes_check(1);
-	assert_int_equal(fakes.threads[0].churn_grant, INT64_C(1) << 62);
+	assert_int_equal(fakes.threads[0].churn_grant, CHURN_GRANT_MAX);
 	snapshot_final();
 	assert_int_equal(fakes.write_count + fakes.note_size, 0);
 }
