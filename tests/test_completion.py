@@ -19,7 +19,7 @@ def told(lib):
 
     verbs = re.findall(r"^  (\w+) +\S", ask().partition("Commands:\n")[2], re.M)
     options = {verb: set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", listed(ask(verb)))) for verb in verbs}
-    assert set(options) == {"run", "report", "info", "export", "help"}
+    assert set(options) == {"run", "report", "diff", "info", "bundle", "export", "help"}
     assert {"-o", "--output", "--no-children"} <= options["run"]
     return options
 
@@ -96,7 +96,8 @@ def test_bash_completes(told, folder, tmp_path):
     assert set(complete_in_bash(folder, "pmem", "report", "-")) == told["report"]
     assert complete_in_bash(folder, "pmem", "report", "--by", "t") == ["temporary"]
     assert set(complete_in_bash(folder, "pmem", "run", "--no-")) == {"--no-log", "--no-children"}
-    assert complete_in_bash(folder, "pmem", "export", "--format", "") == ["log"]
+    assert complete_in_bash(folder, "pmem", "export", "--format", "") == [
+        "log", "collapsed", "pprof", "speedscope", "massif", "dhat", "firefox", "heaptrack", "csv", "json"]
     assert complete_in_bash(folder, "pmem", "help", "in") == ["info"]
     assert "mkfifo" in complete_in_bash(folder, "pmem", "run", "-q", "mkfif")
     assert "mkfifo" in complete_in_bash(folder, "pmem", "mkfif")

@@ -99,16 +99,16 @@ def test_the_first_page_answers(case, tool):
     assert re.match(r"prog \(pid \d+\), ", lines[0])
     words = " ".join(text.split())
     assert re.search(r"Live heap at the end 786\.\d KiB in 2\d\d blocks", words)
-    assert re.search(r"later_site holds 781\.3 KiB", words)
+    assert re.search(r"later_site \(prog\.c:19\) holds 781\.3 KiB", words)
     assert re.search(r"Peak 9\.5 MiB after [^:]*: >?99 % peak_site", words)
-    assert re.search(r"^ +9\.5 MiB +1,000 +0 B +9\.5 MiB +(<1|0) % +peak_site$", text, re.M)
+    assert re.search(r"^ +9\.5 MiB +1,000 +0 B +9\.5 MiB +(<1|0) % +peak_site  +prog\.c:18$", text, re.M)
     assert "nothing lost" in words
     assert re.search(r"More: .*--tree", words)
 
 
 VIEWS = {
     "tree": r"%  +\d.* main",
-    "callers": r"781\.3 KiB, \S+ % of live: later_site\n 100 % +781\.3 KiB +main",
+    "callers": r"781\.3 KiB, \S+ % of live: later_site \(prog\.c:19\)\n 100 % +781\.3 KiB +main  prog\.c:\d+",
     "leaks": r"781\.3 KiB, \S+ %, in 100 blocks: later_site",
     "peak": r"9\.5 MiB +1,000 .*peak_site",
     "sizes": r"up to 16\.0 KiB +1,000 .*peak_site",
@@ -129,7 +129,7 @@ def test_order_and_number_of_rows(case, tool):
         text = output(tool("report", "--by", key, "--top", "1", case("65-peak-truth")))
         rows = text[text.index(" site\n"):].splitlines()[1:3]
         if key != "count":  # two sites have as many calls
-            assert rows[0].endswith(first), text
+            assert re.search(first + r"  +prog\.c:\d+$", rows[0]), text
         assert re.search(r"in \d+ other sites?$", rows[1])
 
 
@@ -157,7 +157,8 @@ def keys(value, path=""):
 
 
 def test_the_document_names_the_keys_of_the_json(case, tool, root):
-    documented = set(DOCUMENTED.findall((root / "doc" / "JSON.md").read_text()))
+    page = (root / "doc" / "JSON.md").read_text().partition("\n# The JSON of `pmem diff --json`")[0]
+    documented = set(DOCUMENTED.findall(page))
     assert len(documented) > 100
     found = set(keys(json.loads(output(tool("report", "--json", case("65-peak-truth"))))))
     # An array that is empty or null here has no keys to compare.
@@ -209,7 +210,9 @@ def test_export_log_equals_the_log_of_the_recorder(case, tool, tmp_path):
     for key, entry in theirs.state().items():
         other = mine.state()[key]
         assert (other.live, other.alloc_total, other.free_total) == (entry.live, entry.alloc_total, entry.free_total)
-        assert [f[:3] for f in other.frames[1:]] == [f[:3] for f in entry.frames[1:]]
+        # The tool may know more names: from separate debug files, as libc6-dbg has.
+        assert all(a[:3] == b[:3] or (a.object == b.object and not b.symbol)
+                   for a, b in zip(other.frames[1:], entry.frames[1:], strict=True))
         assert [f.addr for f in other.frames[1:]] == [f.addr for f in entry.frames[1:]]
         assert other.frames[0].symbol == entry.frames[0].symbol
 

@@ -56,7 +56,7 @@ _pmem_profiles() {
 
 _pmem() {
 	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs='run report info export help'
+	local verbs='run report diff info bundle export help'
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		_pmem_words "$verbs --help --version" "$cur"
@@ -65,19 +65,38 @@ _pmem() {
 	fi
 	case ${COMP_WORDS[1]}:$previous in
 	report:--by) _pmem_words 'live peak alloc count temporary growth' "$cur"; return ;;
+	diff:--by) _pmem_words 'live peak alloc count temporary' "$cur"; return ;;
+	diff:--top | diff:--focus | diff:--ignore | diff:--fail-over) return ;;
+	export:--sysroot | export:--debug-dir | export:--blame) _pmem_files "$cur"; return ;;
+	bundle:--sysroot | bundle:--debug-dir | bundle:--blame) _pmem_files "$cur"; return ;;
+	report:--sysroot | report:--debug-dir | report:--blame) _pmem_files "$cur"; return ;;
+	diff:--sysroot | diff:--debug-dir | diff:--blame) _pmem_files "$cur"; return ;;
 	report:--top | report:--focus | report:--ignore | report:--since | report:--until | run:--only) return ;;
-	export:--format) _pmem_words 'log' "$cur"; return ;;
-	run:-o | run:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
+	export:--format)
+		_pmem_words 'log collapsed pprof speedscope massif dhat firefox heaptrack csv json' "$cur"
+		return
+		;;
+	export:--value) _pmem_words 'live live_blocks alloc alloc_blocks peak temporary' "$cur"; return ;;
+	run:-o | run:--output | bundle:-o | bundle:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
 	esac
 	case ${COMP_WORDS[1]} in
 	run) _pmem_run "$cur" 2 ;;
 	report)
 		_pmem_profiles "$cur" --summary --by --top --tree --callers --bottom-up --leaks --peak --sizes \
 			--lifetimes --threads --focus --ignore --since --until --all-frames --raw-names --source \
-			--json --csv --help
+			--sysroot --debug-dir --debuginfod --blame --json --csv --help
+		;;
+	diff)
+		_pmem_profiles "$cur" --by --top --stacks --focus --ignore --fold-recursion --all-frames --raw-names \
+			--fail-over --sysroot --debug-dir --debuginfod --blame --json --csv --help
 		;;
 	info) _pmem_profiles "$cur" --json --help ;;
-	export) _pmem_profiles "$cur" --format -o --output --help ;;
+	bundle)
+		_pmem_profiles "$cur" -o --output --source -q --quiet --sysroot --debug-dir --debuginfod --blame --help
+		;;
+	export)
+		_pmem_profiles "$cur" --format --list-formats --value -o --output --sysroot --debug-dir --debuginfod --blame --help
+		;;
 	help) _pmem_words "$verbs --help" "$cur" ;;
 	*) _pmem_run "$cur" 1 ;;
 	esac

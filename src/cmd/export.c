@@ -1,33 +1,103 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * export.c - `pmem export`: a profile in another format.
+ *
+ * The formats of `pmem report` for programs, JSON and CSV, are made by its views.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/symbol_options.h"
 #include "export/export.h"
 #include "profile/find.h"
+#include "report/report.h"
 
-enum { NEXT = -1, OPTION_FORMAT = 256, OPTION_HELP };
+enum { NEXT = -1, OPTION_FORMAT = 256, OPTION_VALUE, OPTION_LIST, OPTION_HELP };
 
 struct request {
+	struct symbol_options symbols;
 	const struct export_format *format;
+	const char *value;  /* name of an export_value; NULL = not given */
 	const char *output; /* NULL = standard output */
 	const char *name;   /* of the profile; NULL = the newest */
 };
+
+static bool write_view(const char *view, const struct export_source *source, FILE *file,
+		       struct error *err)
+{
+	struct report_options options = {.view = view, .key = SITES_KEYS};
+	struct output out = {.file = file, .width = 80};
+	struct report report = {
+		.profile = source->profile, .names = source->names, .options = &options, .out = &out};
+	bool ok = report_open(&report, err) && report_view_find(view)->print(&report, err);
+
+	report_close(&report);
+	return ok;
+}
+
+static bool write_csv(const struct export_source *source, FILE *file, struct error *err)
+{
+	return write_view("csv", source, file, err);
+}
+
+static bool write_json(const struct export_source *source, FILE *file, struct error *err)
+{
+	return write_view("json", source, file, err);
+}
+
+static const struct export_format views[] = {
+	{"csv", "one row for each call stack, as pmem report --csv", write_csv, false, false},
+	{"json", "the whole profile, as pmem report --json (doc/JSON.md)", write_json, false, false},
+};
+
+enum { VIEWS = sizeof(views) / sizeof(*views) };
+
+/* The nth of all formats; NULL: there are not so many. */
+static const struct export_format *format_at(unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; export_formats[i].name; i++)
+		if (i == n)
+			return &export_formats[i];
+	return n - i < VIEWS ? &views[n - i] : NULL;
+}
+
+static const struct export_format *find_format(const char *name)
+{
+	const struct export_format *format;
+	unsigned i;
+
+	for (i = 0; (format = format_at(i)); i++)
+		if (strcmp(format->name, name) == 0)
+			return format;
+	return NULL;
+}
+
+static int list_formats(void)
+{
+	const struct export_format *format;
+	unsigned i;
+
+	for (i = 0; (format = format_at(i)); i++)
+		printf("%-10s  %s\n", format->name, format->summary);
+	return CMD_OK;
+}
 
 /* "log, pprof" */
 static const char *format_list(char *text, size_t size)
 {
 	const struct export_format *format;
 	size_t used = 0;
+	unsigned i;
 
 	text[0] = '\0';
-	for (format = export_formats; format->name && used < size; format++)
+	for (i = 0; (format = format_at(i)) && used < size; i++)
 		used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
 					 format->name);
 	return text;
@@ -37,7 +107,7 @@ static int set_format(struct request *request, const char *name)
 {
 	char list[256];
 
-	request->format = export_find(name);
+	request->format = find_format(name);
 	if (!request->format)
 		return cmd_usage("export", "--format %s: no such format; there are: %s", name,
 				 format_list(list, sizeof(list)));
@@ -46,9 +116,16 @@ static int set_format(struct request *request, const char *name)
 
 static int set_option(struct request *request, int option, char **argv)
 {
+	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
+		return symbol_options_set(&request->symbols, "export", option, optarg);
 	switch (option) {
 	case OPTION_FORMAT:
 		return set_format(request, optarg);
+	case OPTION_VALUE:
+		request->value = optarg;
+		return NEXT;
+	case OPTION_LIST:
+		return list_formats();
 	case 'o':
 		request->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
 		return NEXT;
@@ -62,19 +139,43 @@ static int set_option(struct request *request, int option, char **argv)
 	}
 }
 
+/* Whether the options go together. */
+static int check(const struct request *request)
+{
+	enum export_value value;
+	char list[256];
+
+	if (!request->format)
+		return cmd_usage("export", "no --format; there are: %s",
+				 format_list(list, sizeof(list)));
+	if (request->value && !request->format->takes_value)
+		return cmd_usage("export", "--value: the format %s has all that it can hold",
+				 request->format->name);
+	if (request->value && !export_value_find(request->value, &value))
+		return cmd_usage("export",
+				 "--value %s: no such value; there are live, live_blocks, alloc, "
+				 "alloc_blocks, peak and temporary",
+				 request->value);
+	if (request->format->is_binary && !request->output && isatty(STDOUT_FILENO))
+		return cmd_usage("export", "%s is nothing for a terminal: use -o FILE",
+				 request->format->name);
+	return NEXT;
+}
+
 /* Returns NEXT or the exit code. */
 static int parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
 		{"format", required_argument, NULL, OPTION_FORMAT},
+		{"value", required_argument, NULL, OPTION_VALUE},
+		{"list-formats", no_argument, NULL, OPTION_LIST},
 		{"output", required_argument, NULL, 'o'},
+		SYMBOL_OPTIONS_ROWS,
 		{"help", no_argument, NULL, OPTION_HELP},
 		{NULL, 0, NULL, 0},
 	};
-	char list[256];
 	int option, code;
 
-	*request = (struct request){0};
 	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, ":o:", options, NULL)) != -1) {
@@ -84,11 +185,8 @@ static int parse(int argc, char **argv, struct request *request)
 	}
 	if (argc - optind > 1)
 		return cmd_usage("export", "one profile at a time, not %d", argc - optind);
-	if (!request->format)
-		return cmd_usage("export", "no --format; there are: %s",
-				 format_list(list, sizeof(list)));
 	request->name = argv[optind];
-	return NEXT;
+	return check(request);
 }
 
 /* Closes file, unless it is standard output.  A reader of a pipe that has seen enough is no failure. */
@@ -103,46 +201,64 @@ static bool finish(FILE *file, const char *path, struct error *err)
 	return error_set_errno(err, "%s", path ? path : "standard output");
 }
 
+static bool write_file(const struct request *request, const struct export_source *source,
+		       struct error *err)
+{
+	FILE *file = request->output ? fopen(request->output, "we") : stdout;
+	bool ok;
+
+	if (!file)
+		return error_set_errno(err, "%s", request->output);
+	ok = request->format->write(source, file, err);
+	return finish(file, request->output, ok ? err : &(struct error){""}) && ok;
+}
+
 static bool write_profile(const struct request *request, const struct profile *profile,
 			  struct error *err)
 {
-	struct export_source source = {profile, names_new(profile)};
-	FILE *file = stdout;
+	struct error note = {""};
+	struct export_source source = {.profile = profile, .note = &note};
 	bool ok;
 
+	source.names = names_new_with(profile, &request->symbols.symbols);
 	if (!source.names)
 		return error_set(err, "%s: no memory for names", profile->path);
-	if (request->output)
-		file = fopen(request->output, "we");
-	if (!file) {
-		names_free(source.names);
-		return error_set_errno(err, "%s", request->output);
-	}
-	ok = request->format->write(&source, file, err);
-	if (!finish(file, request->output, ok ? err : &(struct error){""}))
-		ok = false;
+	if (request->value)
+		export_value_find(request->value, &source.value);
+	ok = write_file(request, &source, err);
+	if (ok && note.text[0])
+		cmd_fail("export", &note);
 	names_free(source.names);
 	return ok;
 }
 
-int cmd_export(int argc, char **argv)
+static int run(const struct request *request)
 {
-	struct request request;
 	struct profile *profile;
 	struct error err = {""};
-	int code = parse(argc, argv, &request);
 	char *path;
 	bool ok;
 
-	if (code != NEXT)
-		return code;
-	if (!find_profile(request.name, &path, &err))
+	if (!find_profile(request->name, &path, &err))
 		return cmd_fail("export", &err);
 	ok = profile_open(path, &profile, &err);
 	free(path);
 	if (!ok)
 		return cmd_fail("export", &err);
-	ok = write_profile(&request, profile, &err);
+	ok = write_profile(request, profile, &err);
 	profile_close(profile);
 	return ok ? CMD_OK : cmd_fail("export", &err);
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct request request = {0};
+	int code = parse(argc, argv, &request);
+
+	if (code == NEXT)
+		code = symbol_options_finish("export");
+	if (code == NEXT)
+		code = run(&request);
+	symbol_options_free(&request.symbols);
+	return code;
 }

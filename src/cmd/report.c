@@ -10,6 +10,7 @@
 
 #include "base/output.h"
 #include "cmd/cmd.h"
+#include "cmd/symbol_options.h"
 #include "profile/find.h"
 #include "profile/names.h"
 #include "profile/profile.h"
@@ -42,6 +43,7 @@ static const struct option fixed_options[] = {
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	{"raw-names", no_argument, NULL, OPTION_RAW_NAMES},
 	{"source", no_argument, NULL, OPTION_SOURCE},
+	SYMBOL_OPTIONS_ROWS,
 	{"help", no_argument, NULL, OPTION_HELP},
 	{"bottom-up", no_argument, NULL, OPTION_BOTTOM_UP}, /* --callers */
 };
@@ -151,14 +153,29 @@ static bool is_unknown_of_time(enum sites_key key)
 	return key == SITES_PEAK || key == SITES_COUNT || key == SITES_TEMPORARY;
 }
 
-/* Sets *name to the argument, NULL if there is none.  Returns NEXT or the exit code. */
-static int parse(int argc, char **argv, struct report_options *options, const char **name)
+/* What the command line says. */
+struct request {
+	struct report_options report;
+	struct symbol_options symbols;
+	const char *name; /* of the profile; NULL = the newest */
+};
+
+static int take_option(struct request *request, int option, const char *argument)
 {
+	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
+		return symbol_options_set(&request->symbols, "report", option, argument);
+	return set_option(&request->report, option, argument);
+}
+
+/* Returns NEXT or the exit code. */
+static int parse(int argc, char **argv, struct request *request)
+{
+	struct report_options *options = &request->report;
 	struct option long_options[OPTIONS_MAX];
 	int option, code;
 
 	list_options(long_options);
-	*options = (struct report_options){.key = SITES_KEYS};
+	options->key = SITES_KEYS;
 	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
@@ -166,7 +183,7 @@ static int parse(int argc, char **argv, struct report_options *options, const ch
 			return cmd_usage("report", "%s needs an argument", argv[optind - 1]);
 		if (option == '?')
 			return cmd_usage("report", "unknown option %s", argv[optind - 1]);
-		code = set_option(options, option, optarg);
+		code = take_option(request, option, optarg);
 		if (code != NEXT)
 			return code;
 	}
@@ -177,7 +194,7 @@ static int parse(int argc, char **argv, struct report_options *options, const ch
 	if ((options->since || options->until) && is_unknown_of_time(options->key))
 		return cmd_usage("report", "--by %s: the timeline has live, alloc and growth only",
 				 sites_key_name(options->key));
-	*name = argv[optind];
+	request->name = argv[optind];
 	return NEXT;
 }
 
@@ -207,13 +224,14 @@ static bool print_view(struct report *report, const struct report_view *view, st
 	return ok;
 }
 
-static bool print_report(const struct profile *profile, const struct report_options *options,
+static bool print_report(const struct profile *profile, const struct request *request,
 			 struct error *err)
 {
+	const struct report_options *options = &request->report;
 	struct report report = {.profile = profile, .options = options};
 	bool ok;
 
-	report.names = names_new(profile);
+	report.names = names_new_with(profile, &request->symbols.symbols);
 	if (!report.names)
 		return error_set(err, "%s: no memory for names", profile->path);
 	ok = report_open(&report, err) && print_view(&report, report_view_find(options->view), err);
@@ -222,25 +240,33 @@ static bool print_report(const struct profile *profile, const struct report_opti
 	return ok;
 }
 
-int cmd_report(int argc, char **argv)
+static int run(const struct request *request)
 {
-	struct report_options options;
 	struct profile *profile;
 	struct error err = {""};
-	const char *name = NULL;
 	char *path;
-	int code = parse(argc, argv, &options, &name);
 	bool ok;
 
-	if (code != NEXT)
-		return code;
-	if (!find_profile(name, &path, &err))
+	if (!find_profile(request->name, &path, &err))
 		return cmd_fail("report", &err);
 	ok = profile_open(path, &profile, &err);
 	free(path);
 	if (!ok)
 		return cmd_fail("report", &err);
-	ok = print_report(profile, &options, &err);
+	ok = print_report(profile, request, &err);
 	profile_close(profile);
 	return ok ? CMD_OK : cmd_fail("report", &err);
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct request request = {0};
+	int code = parse(argc, argv, &request);
+
+	if (code == NEXT)
+		code = symbol_options_finish("report");
+	if (code == NEXT)
+		code = run(&request);
+	symbol_options_free(&request.symbols);
+	return code;
 }

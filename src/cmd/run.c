@@ -12,9 +12,11 @@
 #include "cmd/cmd.h"
 #include "cmd/run_child.h"
 #include "cmd/run_env.h"
+#include "cmd/run_names.h"
 #include "cmd/run_output.h"
 #include "cmd/run_summary.h"
 #include "cmd/run_target.h"
+#include "profile/blame_file.h"
 
 struct options {
 	const char *output; /* NULL = default */
@@ -166,9 +168,14 @@ static void summarize(const struct run *run)
 					    .only = run->options.only,
 					    .run_id = run->run_id,
 					    .child = &run->child};
+	struct error err;
 
-	if (!run->options.quiet)
-		run_summary_print(&summary, stderr);
+	if (run->options.quiet)
+		return;
+	/* The program has run: a mistake in the user's rules does not make that a failure. */
+	if (!blame_file_use(NULL, &err))
+		fprintf(stderr, "pmem: %s\n", err.text);
+	run_summary_print(&summary, stderr);
 }
 
 int cmd_run(int argc, char **argv)
@@ -192,6 +199,7 @@ int cmd_run(int argc, char **argv)
 	if (!code)
 		code = execute(&run);
 	if (!code) {
+		run_names_keep(run.output.folder, run.run_id, run.child.pid);
 		summarize(&run);
 		code = run_child_exit_code(&run.child);
 	}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/symbol_options.h"
 
 const struct cmd cmd_table[] = {
 	{"run", cmd_run,
@@ -49,21 +50,58 @@ const struct cmd cmd_table[] = {
 	 "      --until TIME        (before the end) or 10:42:13\n"
 	 "      --all-frames        also frames of allocators, standard libraries and runtimes\n"
 	 "      --raw-names         names as in the symbol tables, not demangled or shortened\n"
-	 "      --source            source lines\n"
-	 "      --json              the profile as JSON\n"
+	 "      --source            source lines of the sites, with the bytes of each "
+	 "line\n" SYMBOL_OPTIONS_HELP "      --json              the profile as JSON\n"
 	 "      --csv               the table as CSV\n"
 	 "      --help              this text\n"
 	 "\n"
 	 "Without an argument the newest profile in the current folder is taken.\n"},
+	{"diff", cmd_diff, "[OPTION...] A[@TIME] B[@TIME]",
+	 "say what changed between two profiles, or two moments of one",
+	 "      --by KEY            sort by growth of live (default), alloc, count, peak or "
+	 "temporary\n"
+	 "      --top N             at most N rows\n"
+	 "      --stacks            call stacks instead of sites\n"
+	 "      --focus PATTERN     only call stacks with a matching frame\n"
+	 "      --ignore PATTERN    only call stacks without a matching frame\n"
+	 "      --fold-recursion    functions that call each other again and again count once\n"
+	 "      --all-frames        also frames of allocators, standard libraries and runtimes\n"
+	 "      --raw-names         names as in the symbol tables, not demangled or "
+	 "shortened\n" SYMBOL_OPTIONS_HELP
+	 "      --fail-over SIZE    exit with 1 if the live bytes grew by more\n"
+	 "      --json              as JSON\n"
+	 "      --csv               as CSV\n"
+	 "      --help              this text\n"
+	 "\n"
+	 "A and B are files, process ids or folders.  TIME is a moment of the profile: 10m (since "
+	 "its start),\n"
+	 "-30s (before its end), 10:42:13 or end.  Call stacks are matched by the names of their "
+	 "functions.\n"},
 	{"info", cmd_info, "[FILE|PID|DIR]",
 	 "say what was recorded, by which version, at which cost, with which losses",
 	 "      --json   as JSON\n"
 	 "      --help   this text\n"},
+	{"bundle", cmd_bundle, "[OPTION...] [FILE|PID|DIR]",
+	 "put a profile and all its names into one file that opens on any machine",
+	 "  -o, --output FILE       default: the profile's name with .bundle, in the current "
+	 "folder;\n"
+	 "                          - is standard output\n"
+	 "      --source            with the source lines around your own functions' calls\n"
+	 "  -q, --quiet             do not say how large it is\n" SYMBOL_OPTIONS_HELP
+	 "      --help              this text\n"
+	 "\n"
+	 "All commands that read a profile read a bundle.\n"},
 	{"export", cmd_export, "--format FORMAT [-o FILE] [FILE|PID|DIR]",
 	 "write a profile in another format",
-	 "      --format FORMAT   log: the text log's format\n"
-	 "  -o, --output FILE     write there instead of to standard output\n"
-	 "      --help            this text\n"},
+	 "      --format FORMAT     log, collapsed, pprof, speedscope, massif, dhat, firefox, "
+	 "heaptrack,\n"
+	 "                          csv, json\n"
+	 "      --list-formats      say what each of them is for\n"
+	 "      --value VALUE       of --format collapsed: live (default), live_blocks, alloc, "
+	 "alloc_blocks,\n"
+	 "                          peak, temporary\n"
+	 "  -o, --output FILE       write there instead of to standard output\n" SYMBOL_OPTIONS_HELP
+	 "      --help              this text\n"},
 	{"help", cmd_help, "[VERB]", "explain pmem or one of its commands",
 	 "      --help   this text\n"},
 	{NULL, NULL, NULL, NULL, NULL},

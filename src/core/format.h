@@ -64,6 +64,8 @@ enum format_kind {
 	FORMAT_SERIES = 13,    /* struct format_series */
 	FORMAT_MARKS = 14,     /* struct format_mark */
 	FORMAT_DIRECTORY = 15, /* uint32_t [FORMAT_ENTRIES]: entries of blocks FORMAT_FIRST_ENTRIES + index * FORMAT_ENTRIES and on */
+	FORMAT_GIVEN = 16,     /* struct format_given: not the recorder's, see there */
+	FORMAT_GIVEN_TEXT = 17, /* as FORMAT_TEXT, for FORMAT_GIVEN */
 	FORMAT_KINDS,
 };
 
@@ -164,7 +166,8 @@ struct format_header {
 	_Atomic uint64_t interval_ns; /* least time between two points now */
 	/* Number in the file of the block that holds the nth further part of the directory; 0 = none yet. */
 	_Atomic uint32_t directories[FORMAT_DIRECTORIES];
-	uint32_t reserved2;
+	/* Names of code of module 0 that the tool has added to the file of an ended process; written last. */
+	_Atomic uint32_t given_count;
 };
 
 static_assert(sizeof(struct format_header) <= FORMAT_HEADER_SIZE, "the directory follows");
@@ -338,6 +341,17 @@ struct format_mark {
 	char text[56];		  /* UTF-8 as given by the program, NUL-terminated */
 };
 
+/* The function that a place in code of module 0 belongs to: compiled at run time, named by its compiler's map. */
+struct format_given {
+	uint64_t address;	     /* the return address that call stacks have */
+	uint64_t start;		     /* of the function */
+	struct format_text raw_name; /* in FORMAT_GIVEN_TEXT; as in the map */
+	struct format_text file;     /* likewise: the source file, where the map has lines */
+	uint32_t line;		     /* 0 = not known */
+	uint32_t reserved;
+};
+
+static_assert(sizeof(struct format_given) == 40, "an array");
 static_assert(sizeof(struct format_node) == 8 && sizeof(struct format_stack) == 16, "arrays");
 static_assert(sizeof(struct format_counter) == 32, "a chunk is 2 KiB");
 static_assert(sizeof(struct format_counter_wide) == 64 && sizeof(struct format_thread) == 64,

@@ -15,11 +15,6 @@
 
 enum { RULER = 57 };
 
-static uint64_t loaded(const _Atomic uint64_t *field)
-{
-	return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)field, memory_order_relaxed);
-}
-
 static void put_safe(FILE *file, const char *text)
 {
 	struct output out = {.file = file};
@@ -65,20 +60,23 @@ static void put_losses(const struct profile *profile, FILE *file)
 
 	fprintf(file, " lost=%" PRIu64, profile_losses(profile));
 	for (kind = 0; kind < FORMAT_LOSS_KINDS; kind++)
-		if (loaded(&profile->header.losses[kind]))
+		if (export_header(&profile->header.losses[kind]))
 			fprintf(file, " %s=%" PRIu64, profile_loss_name(kind),
-				loaded(&profile->header.losses[kind]));
-	if (loaded(&profile->header.inherited_freed))
-		fprintf(file, " inherited_freed=%" PRIu64, loaded(&profile->header.inherited_freed));
-	if (loaded(&profile->header.unknown_freed))
-		fprintf(file, " unknown_freed=%" PRIu64, loaded(&profile->header.unknown_freed));
+				export_header(&profile->header.losses[kind]));
+	if (export_header(&profile->header.inherited_freed))
+		fprintf(file, " inherited_freed=%" PRIu64,
+			export_header(&profile->header.inherited_freed));
+	if (export_header(&profile->header.unknown_freed))
+		fprintf(file, " unknown_freed=%" PRIu64,
+			export_header(&profile->header.unknown_freed));
 	fputc('\n', file);
 }
 
 static void put_head(const struct profile *profile, FILE *file)
 {
 	const struct format_header *header = &profile->header;
-	uint64_t live = profile_live_bytes(&profile->totals), peak = loaded(&header->peak_bytes);
+	uint64_t live = profile_live_bytes(&profile->totals),
+		 peak = export_header(&header->peak_bytes);
 	uint64_t rss = profile->point_count ? profile->points[profile->point_count - 1].rss_bytes
 					    : 0;
 	uint64_t ms = profile->duration_ns / 1000000;
@@ -89,7 +87,7 @@ static void put_head(const struct profile *profile, FILE *file)
 		when_iso(when_realtime(profile, profile->duration_ns), time), ms / 1000,
 		(unsigned)(ms % 1000), live);
 	fprintf(file, " peak=%" PRIu64 " rss=%" PRIu64 " own=%" PRIu64, peak > live ? peak : live,
-		rss, loaded(&header->own_bytes));
+		rss, export_header(&header->own_bytes));
 	put_losses(profile, file);
 	fputs("[  0]", file);
 	for (i = 0; i < RULER; i++)
@@ -121,36 +119,73 @@ static void put_place(FILE *file, const char *symbol, uint64_t offset, uint64_t 
 }
 
 /* The log knows functions as the linker does: the one that was not inlined. */
-static void put_frame(const struct export_source *source, uint32_t index, uint32_t number,
-		      FILE *file)
+static void put_location(const struct export_source *source, uint32_t index, FILE *file)
 {
 	const struct profile_location *location = &source->profile->locations[index];
-	const struct symbol *found;
-	size_t count;
-	const char *path;
+	const struct symbol *symbol = names_at_fast(source->names, index);
+	const char *path = source->profile->modules[location->module].path;
 
-	fprintf(file, "  {%" PRIu32 "} ", number);
 	if (location->special) {
 		fprintf(file, "%s\n", location->special);
 		return;
 	}
-	count = names_at(source->names, index, &found);
-	path = source->profile->modules[location->module].path;
 	if (path[0])
 		put_safe(file, path);
 	else
 		fputs("[anonymous]", file);
-	if (path[0] && found[count - 1].raw_name)
-		put_place(file, found[count - 1].raw_name, found[count - 1].offset,
-			  location->address);
+	if (path[0] && symbol->raw_name)
+		put_place(file, symbol->raw_name, symbol->offset, location->address);
 	else
 		put_place(file, NULL, location->offset, location->address);
 }
 
-static void put_entry(const struct export_source *source, const struct profile_stack *stack,
-		      const char *own, FILE *file)
+/* The end of a line: locations are on many call stacks, and their texts slow to make.  False: no memory. */
+static bool make_line(const struct export_source *source, uint32_t index, char **line)
 {
-	const struct profile *profile = source->profile;
+	size_t size;
+	FILE *file = open_memstream(line, &size);
+
+	if (!file)
+		return false;
+	put_location(source, index, file);
+	return fclose(file) == 0;
+}
+
+static void free_lines(char **lines, uint32_t count)
+{
+	uint32_t i;
+
+	for (i = 0; i < count && lines; i++)
+		free(lines[i]);
+	free(lines);
+}
+
+/* By location, to be freed with free_lines(); NULL: no memory. */
+static char **make_lines(const struct export_source *source)
+{
+	uint32_t count = source->profile->location_count, i;
+	char **lines = calloc(count + (size_t)1, sizeof(*lines));
+
+	for (i = 0; i < count && lines; i++)
+		if (!make_line(source, i, &lines[i])) {
+			free_lines(lines, count);
+			return NULL;
+		}
+	return lines;
+}
+
+/* What all entries have in common. */
+struct writer {
+	const struct profile *profile;
+	const char *own; /* path of libpmem.so */
+	char **lines;	 /* by location */
+	FILE *file;
+};
+
+static void put_entry(const struct writer *writer, const struct profile_stack *stack)
+{
+	const struct profile *profile = writer->profile;
+	FILE *file = writer->file;
 	const struct profile_counts *counts = &stack->counts;
 	uint32_t node = stack->node, number = 0;
 
@@ -159,11 +194,12 @@ static void put_entry(const struct export_source *source, const struct profile_s
 	fprintf(file, ", free:%" PRIu64 "/%" PRIu64 "\n", counts->free_bytes, counts->free_bytes);
 	if (stack->hook != FORMAT_NO_HOOK) {
 		fprintf(file, "  {%" PRIu32 "} ", number++);
-		put_safe(file, own);
+		put_safe(file, writer->own);
 		put_place(file, profile_hook_name(stack->hook), 0, 0);
 	}
 	for (; node != 0; node = profile->nodes[node].parent)
-		put_frame(source, profile->nodes[node].location, number++, file);
+		fprintf(file, "  {%" PRIu32 "} %s", number++,
+			writer->lines[profile->nodes[node].location]);
 	fputc('\n', file);
 }
 
@@ -183,21 +219,23 @@ static int by_live(const void *left, const void *right)
 bool export_log(const struct export_source *source, FILE *file, struct error *err)
 {
 	const struct profile *profile = source->profile;
+	struct writer writer = {profile, own_path(profile), make_lines(source), file};
 	const struct profile_stack **sorted = calloc(profile->stack_count + (size_t)1,
 						     sizeof(*sorted));
-	const char *own = own_path(profile);
+	bool ok = sorted && writer.lines;
 	uint32_t i;
 
-	if (!sorted)
-		return error_set(err, "no memory for %" PRIu32 " call stacks", profile->stack_count);
-	for (i = 0; i < profile->stack_count; i++)
+	for (i = 0; i < profile->stack_count && ok; i++)
 		sorted[i] = &profile->stacks[i];
-	qsort(sorted, profile->stack_count, sizeof(const struct profile_stack *), by_live);
-	put_top(profile, file);
-	put_head(profile, file);
-	for (i = 0; i < profile->stack_count; i++)
-		put_entry(source, sorted[i], own, file);
-	fputs("# end [  0]\n", file);
+	if (ok) {
+		qsort(sorted, profile->stack_count, sizeof(const struct profile_stack *), by_live);
+		put_top(profile, file);
+		put_head(profile, file);
+		for (i = 0; i < profile->stack_count; i++)
+			put_entry(&writer, sorted[i]);
+		fputs("# end [  0]\n", file);
+	}
+	free_lines(writer.lines, profile->location_count);
 	free(sorted);
-	return true;
+	return ok || error_set(err, "no memory for %" PRIu32 " call stacks", profile->stack_count);
 }

@@ -15,10 +15,15 @@ enum { NAME_SIZE = 1024, RUST_HASH = 16 };
 
 /* A function as the rules see it. */
 struct subject {
-	const char *module;
+	const char *module;   /* "" = compiled at run time */
+	const char *raw_name; /* of such code; else NULL */
 	bool is_rust;
 	char function[NAME_SIZE]; /* "" = unknown */
 };
+
+/* The user's. */
+static const struct blame_rule *user_rules;
+static size_t user_count;
 
 /* Only "*" is special.  On a mismatch the last "*" takes one character more; earlier ones need not be tried again. */
 static bool fits(const char *pattern, const char *text)
@@ -49,9 +54,26 @@ static bool rule_fits(const struct blame_rule *rule, const struct subject *subje
 {
 	if (rule->names == BLAME_RUST_NAMES && !subject->is_rust)
 		return false;
+	if (rule->names == BLAME_JIT_NAMES && subject->module[0])
+		return false;
 	if (rule->module && !fits(rule->module, subject->module))
 		return false;
-	return !rule->function || fits(rule->function, subject->function);
+	return !rule->function || fits(rule->function, subject->function) ||
+	       (subject->raw_name && fits(rule->function, subject->raw_name));
+}
+
+void blame_use(const struct blame_rule *rules, size_t count)
+{
+	user_rules = rules;
+	user_count = count;
+}
+
+static const struct blame_rule *user_rule(const struct subject *subject)
+{
+	for (size_t i = user_count; i-- > 0;)
+		if (rule_fits(&user_rules[i], subject))
+			return &user_rules[i];
+	return NULL;
 }
 
 static enum blame by_rules(const struct subject *subject)
@@ -161,6 +183,7 @@ enum blame blame_of(const char *module, const char *raw_name, const char *functi
 {
 	const char *slash = strrchr(module, '/');
 	struct subject subject = {.module = slash ? slash + 1 : module};
+	const struct blame_rule *rule;
 	enum blame blame;
 
 	if (!function)
@@ -169,6 +192,11 @@ enum blame blame_of(const char *module, const char *raw_name, const char *functi
 	if (function)
 		short_name(function, subject.function, sizeof(subject.function));
 	cut_clone(subject.function);
+	if (!module[0])
+		subject.raw_name = raw_name;
+	rule = user_rule(&subject);
+	if (rule)
+		return rule->blame;
 	blame = by_rules(&subject);
 	return blame == BLAME_OWN ? by_parts(&subject) : blame;
 }
@@ -176,10 +204,12 @@ enum blame blame_of(const char *module, const char *raw_name, const char *functi
 const char *blame_name(enum blame blame)
 {
 	static const char *const names[BLAME_COUNT] = {
-		[BLAME_OWN] = "own",	 [BLAME_ALLOCATOR] = "allocator",
-		[BLAME_START] = "start", [BLAME_LIBC] = "C library",
-		[BLAME_CXX] = "C++",	 [BLAME_RUST] = "Rust",
-		[BLAME_GO] = "Go",	 [BLAME_PYTHON] = "Python",
+		[BLAME_OWN] = "own",	     [BLAME_ALLOCATOR] = "allocator",
+		[BLAME_START] = "start",     [BLAME_LIBC] = "C library",
+		[BLAME_CXX] = "C++",	     [BLAME_RUST] = "Rust",
+		[BLAME_GO] = "Go",	     [BLAME_PYTHON] = "Python",
+		[BLAME_JS] = "JavaScript",   [BLAME_JAVA] = "Java",
+		[BLAME_RUNTIME] = "runtime",
 	};
 
 	return names[blame];

@@ -18,12 +18,16 @@ enum blame {
 	BLAME_RUST,	 /* Rust's standard library, and runtimes that drive tasks and threads */
 	BLAME_GO,
 	BLAME_PYTHON,
+	BLAME_JS,      /* JavaScript engines, and what comes with them */
+	BLAME_JAVA,    /* the Java virtual machine and its class library */
+	BLAME_RUNTIME, /* what a rule of the user's says not to be own */
 	BLAME_COUNT,
 };
 
 enum blame_names {
 	BLAME_ALL_NAMES,
 	BLAME_RUST_NAMES, /* only functions whose mangled name is Rust's */
+	BLAME_JIT_NAMES,  /* only code outside of modules, compiled at run time */
 };
 
 /* In patterns "*" stands for any characters, none too; all others for themselves.  NULL: not looked at. */
@@ -31,11 +35,15 @@ struct blame_rule {
 	enum blame blame;
 	const char *module; /* last part of the module's path */
 	enum blame_names names;
-	const char *function; /* short name: short_name.h */
+	/* Short name: short_name.h.  Of code outside of modules, that or the name in the compiler's map. */
+	const char *function;
 };
 
 /* The rules, the first that fits decides; how many. */
 const struct blame_rule *blame_rules(size_t *count);
+
+/* From now on these rules come before the others, and the last that fits decides.  They must stay. */
+void blame_use(const struct blame_rule *rules, size_t count);
 
 /* "allocator" and so on, as in doc/BLAME.md. */
 const char *blame_name(enum blame blame);

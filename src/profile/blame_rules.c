@@ -295,6 +295,37 @@ static const struct blame_rule rules[] = {
 	{BLAME_PYTHON, "python3*", BLAME_ALL_NAMES, NULL},
 	{BLAME_PYTHON, "pypy*", BLAME_ALL_NAMES, NULL},
 	{BLAME_PYTHON, "libpypy*", BLAME_ALL_NAMES, NULL},
+	/* Python's code under `python -X perf`: packages are somebody's, the standard library is the language's. */
+	{BLAME_OWN, NULL, BLAME_JIT_NAMES, "py::*/site-packages/*"},
+	{BLAME_OWN, NULL, BLAME_JIT_NAMES, "py::*/dist-packages/*"},
+	{BLAME_PYTHON, NULL, BLAME_JIT_NAMES, "py::*:*/lib/python3*/*"},
+	{BLAME_PYTHON, NULL, BLAME_JIT_NAMES, "py::*:<frozen *"},
+	/* JavaScript: node, and the parts of it that are JavaScript. */
+	{BLAME_JS, "node", BLAME_ALL_NAMES, NULL},
+	{BLAME_JS, "nodejs", BLAME_ALL_NAMES, NULL},
+	{BLAME_JS, "libnode.so*", BLAME_ALL_NAMES, NULL},
+	{BLAME_JS, "libv8*.so*", BLAME_ALL_NAMES, NULL},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "JS:* node:*"},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "LazyCompile:* node:*"},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "Function:* node:*"},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "Builtin:*"},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "BytecodeHandler:*"},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "Stub:*"},
+	{BLAME_JS, NULL, BLAME_JIT_NAMES, "RegExp:*"},
+	/* Java: the virtual machine, its stubs, the class library. */
+	{BLAME_JAVA, "java", BLAME_ALL_NAMES, NULL},
+	{BLAME_JAVA, "libjvm.so", BLAME_ALL_NAMES, NULL},
+	{BLAME_JAVA, "libjli.so", BLAME_ALL_NAMES, NULL},
+	{BLAME_JAVA, "libjava.so", BLAME_ALL_NAMES, NULL},
+	{BLAME_JAVA, "libjimage.so", BLAME_ALL_NAMES, NULL},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "Interpreter"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "StubRoutines*"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "I2C/C2I adapters*"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "* Runtime1 stub"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "java.*"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "javax.*"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "jdk.*"},
+	{BLAME_JAVA, NULL, BLAME_JIT_NAMES, "sun.*"},
 };
 
 const struct blame_rule *blame_rules(size_t *count)

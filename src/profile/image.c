@@ -45,8 +45,7 @@ void damage_add(const struct damage *damage, const char *format, ...)
 			damage_add(&(image)->damage, __VA_ARGS__); \
 	} while (0)
 
-/* Copies what there is of [offset, offset + size); the rest is zero.  Returns how much there was. */
-static size_t read_at(const struct image *image, uint64_t offset, void *bytes, size_t size)
+size_t image_read(const struct image *image, uint64_t offset, void *bytes, size_t size)
 {
 	size_t done = 0;
 
@@ -117,7 +116,7 @@ static void enter_part(struct image *image, uint32_t part)
 
 	if (number == 0)
 		return;
-	if (read_at(image, (uint64_t)number * FORMAT_BLOCK_SIZE, entries, sizeof(entries)) == 0) {
+	if (image_read(image, (uint64_t)number * FORMAT_BLOCK_SIZE, entries, sizeof(entries)) == 0) {
 		REPORT(image, "part %u of the directory is missing", part + 1);
 		return;
 	}
@@ -149,7 +148,7 @@ static bool read_directory(struct image *image)
 	if (!image->blocks)
 		return false;
 	memset(image->counts, 0, sizeof(image->counts));
-	read_at(image, 0, image->first, sizeof(*image->first));
+	image_read(image, 0, image->first, sizeof(*image->first));
 	/* Atomic in the recorder; here it is a copy. */
 	enter_all(image, (const uint32_t *)image->first->blocks, FORMAT_FIRST_ENTRIES, 0);
 	for (uint32_t part = 0; part < FORMAT_DIRECTORIES; part++)
@@ -209,7 +208,7 @@ static bool begin(struct image *image, struct error *err)
 	image->first = calloc(1, sizeof(*image->first));
 	if (!image->first)
 		return error_set(err, "no memory");
-	read_at(image, 0, image->first, sizeof(*image->first));
+	image_read(image, 0, image->first, sizeof(*image->first));
 	if (!check_header(&image->first->header, image->size, err))
 		return false;
 	return read_directory(image) || error_set(err, "no memory");
@@ -277,7 +276,7 @@ bool image_block(const struct image *image, enum format_kind kind, uint32_t inde
 
 	if (number == 0)
 		return false;
-	return read_at(image, (uint64_t)number * FORMAT_BLOCK_SIZE, bytes, size) > 0;
+	return image_read(image, (uint64_t)number * FORMAT_BLOCK_SIZE, bytes, size) > 0;
 }
 
 uint32_t image_limit(const struct image *image, const struct image_array *array, uint32_t count)
@@ -320,8 +319,8 @@ bool image_item(const struct image *image, const struct image_array *array, uint
 
 	if (block == 0)
 		return false;
-	return read_at(image,
-		       (uint64_t)block * FORMAT_BLOCK_SIZE +
-			       (uint64_t)(index % per_block) * array->size,
-		       item, array->size) == array->size;
+	return image_read(image,
+			  (uint64_t)block * FORMAT_BLOCK_SIZE +
+				  (uint64_t)(index % per_block) * array->size,
+			  item, array->size) == array->size;
 }

@@ -51,6 +51,9 @@ bool image_refresh(struct image *image);
 bool image_block(const struct image *image, enum format_kind kind, uint32_t index, void *bytes,
 		 size_t size);
 
+/* Copies what there is of size bytes at offset of the file; the rest is zero.  Returns how much there was. */
+size_t image_read(const struct image *image, uint64_t offset, void *bytes, size_t size);
+
 /* An array of a kind: items of size bytes. */
 struct image_array {
 	enum format_kind kind;

@@ -5,6 +5,9 @@
  * A module's file is looked for at its path; of a running process also below /proc/PID/root (a container's file), as
  * /proc/PID/exe and as /proc/PID/map_files/START-END (replaced or deleted since).  A file with another build-id is never
  * used, so trying is safe; a module without a build-id is looked for by path alone.
+ *
+ * A function that is own by its symbol decides for its location: what is inlined into it only says which of its functions is shown.
+ * One of a library may have own code inlined into it (a thread's or an algorithm's closure), which only the DWARF knows.
  */
 #include "profile/names.h"
 
@@ -14,14 +17,17 @@
 #include <string.h>
 
 #include "profile/blame.h"
+#include "profile/given_names.h"
 
 enum { PATH_SIZE = 4096 };
 
 /* What is known of a location. */
 struct entry {
-	const struct symbol *found; /* NULL: not looked up yet */
+	const struct symbol *fast; /* NULL: not looked up yet */
+	const struct symbol *found; /* with inlined functions; NULL: not looked up yet */
 	uint32_t count;
-	uint8_t blame; /* enum blame of what is own, else of the innermost function */
+	uint32_t shown; /* index in found */
+	uint8_t blame; /* enum blame; OWN if any function is known to be own, else that of the one that is not inlined */
 };
 
 /* The function of a special location. */
@@ -33,6 +39,7 @@ struct special {
 struct names {
 	const struct profile *profile;
 	struct symbols *symbols;
+	struct symbols_options options;
 	struct symbols *inside;		 /* below /proc/PID/root; NULL: the process is gone */
 	struct symbols_module **modules; /* by index; NULL: not looked for yet */
 	struct entry *entries;		 /* by location */
@@ -42,25 +49,34 @@ struct names {
 
 static const struct symbol nameless;
 
-static struct symbols *new_inside(const struct profile *profile)
+static struct symbols *new_inside(const struct names *names)
 {
+	struct symbols_options options = names->options;
 	char root[64];
-	struct symbols_options options = {.root = root};
 
-	snprintf(root, sizeof(root), "/proc/%u/root", profile->header.pid);
+	snprintf(root, sizeof(root), "/proc/%u/root", names->profile->header.pid);
+	options.root = root;
 	return symbols_new(&options);
 }
 
 struct names *names_new(const struct profile *profile)
+{
+	static const struct symbols_options none;
+
+	return names_new_with(profile, &none);
+}
+
+struct names *names_new_with(const struct profile *profile, const struct symbols_options *options)
 {
 	struct names *names = calloc(1, sizeof(*names));
 
 	if (!names)
 		return NULL;
 	names->profile = profile;
-	names->symbols = symbols_new(NULL);
+	names->options = *options;
+	names->symbols = symbols_new(options);
 	if (profile->is_live)
-		names->inside = new_inside(profile);
+		names->inside = new_inside(names);
 	names->modules = calloc((size_t)profile->module_count + 1, sizeof(*names->modules));
 	names->entries = calloc((size_t)profile->location_count + 1, sizeof(*names->entries));
 	if (!names->symbols || (profile->is_live && !names->inside) || !names->modules ||
@@ -193,7 +209,7 @@ static void look_up_special(struct names *names, const char *name, struct entry 
 	struct special *special = calloc(1, sizeof(*special));
 
 	entry->count = 1;
-	entry->found = &nameless;
+	entry->fast = entry->found = &nameless;
 	entry->blame = BLAME_COUNT; /* nobody's */
 	if (!special)
 		return;
@@ -201,42 +217,94 @@ static void look_up_special(struct names *names, const char *name, struct entry 
 	special->symbol.raw_name = name;
 	special->next = names->specials;
 	names->specials = special;
-	entry->found = &special->symbol;
+	entry->fast = entry->found = &special->symbol;
 }
 
-static void look_up(struct names *names, uint32_t location, struct entry *entry)
+static enum blame blame_at(const struct names *names, uint32_t location,
+			   const struct symbol *symbol)
 {
 	const struct profile_location *place = &names->profile->locations[location];
-	const char *path = names->profile->modules[place->module].path;
-	size_t count = symbols_find(module_at(names, place->module), place->offset, &entry->found);
 
-	entry->count = (uint32_t)count;
-	for (size_t i = count; i-- > 0;) {
-		const struct symbol *symbol = &entry->found[i];
+	/* Where a compiler tells the names of its code, code without a name is its own: stubs. */
+	if (place->module == 0 && !symbol->raw_name && given_names_compiled(names->profile))
+		return BLAME_RUNTIME;
+	return blame_of(names->profile->modules[place->module].path, symbol->raw_name,
+			symbol->function);
+}
 
-		entry->blame = (uint8_t)blame_of(path, symbol->raw_name, symbol->function);
-		if (entry->blame == BLAME_OWN)
+static void look_up_fast(struct names *names, uint32_t location, struct entry *entry)
+{
+	const struct profile_location *place = &names->profile->locations[location];
+
+	if (place->special) {
+		look_up_special(names, place->special, entry);
+		return;
+	}
+	entry->fast = given_names_fast(names->profile, location);
+	if (!entry->fast)
+		entry->fast = symbols_find_fast(module_at(names, place->module), place->offset);
+	entry->blame = (uint8_t)blame_at(names, location, entry->fast);
+}
+
+/* Chooses what is shown of found. */
+static void choose(struct names *names, uint32_t location, struct entry *entry)
+{
+	for (uint32_t i = 0; i < entry->count; i++) {
+		enum blame blame = blame_at(names, location, &entry->found[i]);
+
+		entry->shown = i;
+		if (blame == BLAME_OWN) {
+			entry->blame = BLAME_OWN;
 			return;
+		}
+		if (i + 1 == entry->count)
+			entry->blame = (uint8_t)blame;
 	}
 }
 
-/* Never NULL inside the entry.  NULL: the profile has no such location. */
-static const struct entry *entry_of(struct names *names, uint32_t location)
+/* NULL: the profile has no such location. */
+static struct entry *entry_fast(struct names *names, uint32_t location)
 {
 	struct entry *entry;
-	const char *special;
 
 	if (location >= names->profile->location_count)
 		return NULL;
 	entry = &names->entries[location];
-	if (entry->found)
-		return entry;
-	special = names->profile->locations[location].special;
-	if (special)
-		look_up_special(names, special, entry);
-	else
-		look_up(names, location, entry);
+	if (!entry->fast)
+		look_up_fast(names, location, entry);
 	return entry;
+}
+
+static struct entry *entry_of(struct names *names, uint32_t location)
+{
+	struct entry *entry = entry_fast(names, location);
+	const struct profile_location *place;
+
+	if (!entry || entry->found)
+		return entry;
+	place = &names->profile->locations[location];
+	entry->count = (uint32_t)given_names_at(names->profile, location, &entry->found);
+	if (entry->count == 0)
+		entry->count = (uint32_t)symbols_find(module_at(names, place->module), place->offset,
+						      &entry->found);
+	choose(names, location, entry);
+	return entry;
+}
+
+bool names_is_unsettled(struct names *names, uint32_t location)
+{
+	const struct entry *entry = entry_fast(names, location);
+
+	return entry && !entry->found &&
+	       (entry->blame == BLAME_CXX || entry->blame == BLAME_RUST || !entry->fast->function);
+}
+
+/* The DWARF is read only where it may say something else about whose code it is. */
+static struct entry *entry_settled(struct names *names, uint32_t location)
+{
+	if (names_is_unsettled(names, location))
+		return entry_of(names, location);
+	return entry_fast(names, location);
 }
 
 size_t names_at(struct names *names, uint32_t location, const struct symbol **found)
@@ -247,11 +315,40 @@ size_t names_at(struct names *names, uint32_t location, const struct symbol **fo
 	return entry ? entry->count : 1;
 }
 
-bool names_is_own(struct names *names, uint32_t location)
+size_t names_shown(struct names *names, uint32_t location)
 {
 	const struct entry *entry = entry_of(names, location);
 
+	return entry ? entry->shown : 0;
+}
+
+const struct symbol *names_at_fast(struct names *names, uint32_t location)
+{
+	const struct entry *entry = entry_fast(names, location);
+
+	return entry ? entry->fast : &nameless;
+}
+
+bool names_is_own(struct names *names, uint32_t location)
+{
+	const struct entry *entry = entry_settled(names, location);
+
 	return entry && entry->blame == BLAME_OWN;
+}
+
+bool names_is_own_fast(struct names *names, uint32_t location)
+{
+	const struct entry *entry = entry_fast(names, location);
+
+	return entry && entry->blame == BLAME_OWN;
+}
+
+bool names_is_own_function(struct names *names, uint32_t location, size_t index)
+{
+	const struct entry *entry = entry_of(names, location);
+
+	return entry && entry->blame == BLAME_OWN && index < entry->count &&
+	       blame_at(names, location, &entry->found[index]) == BLAME_OWN;
 }
 
 /* May stand for a call stack without own frames. */
@@ -261,14 +358,16 @@ static bool is_fallback(const struct entry *entry)
 	       entry->blame != BLAME_START && entry->blame != BLAME_COUNT;
 }
 
-uint32_t names_site(struct names *names, const struct profile_stack *stack)
+typedef struct entry *look_up(struct names *names, uint32_t location);
+
+static uint32_t find_site(struct names *names, const struct profile_stack *stack, look_up *entry_at)
 {
 	const struct profile_node *nodes = names->profile->nodes;
 	uint32_t fallback = stack->node;
 	bool has_fallback = false;
 
 	for (uint32_t node = stack->node; node != 0; node = nodes[node].parent) {
-		const struct entry *entry = entry_of(names, nodes[node].location);
+		const struct entry *entry = entry_at(names, nodes[node].location);
 
 		if (entry && entry->blame == BLAME_OWN)
 			return node;
@@ -280,27 +379,104 @@ uint32_t names_site(struct names *names, const struct profile_stack *stack)
 	return fallback;
 }
 
-static bool has_problem(const struct names *names, uint32_t index)
+uint32_t names_site(struct names *names, const struct profile_stack *stack)
 {
-	const char *path = names->profile->modules[index].path;
+	return find_site(names, stack, entry_settled);
+}
 
-	if (!names->modules[index] || !strchr(path, '/') ||
-	    symbols_problem(names->modules[index]) == SYMBOLS_OK)
+uint32_t names_site_fast(struct names *names, const struct profile_stack *stack)
+{
+	return find_site(names, stack, entry_fast);
+}
+
+static int by_address(const void *left, const void *right, void *all)
+{
+	const struct profile_location *locations = all;
+	const struct profile_location *a = &locations[*(const uint32_t *)left];
+	const struct profile_location *b = &locations[*(const uint32_t *)right];
+
+	if (a->module != b->module)
+		return a->module < b->module ? -1 : 1;
+	return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+void names_prepare(struct names *names, const bool *wanted)
+{
+	const struct profile *profile = names->profile;
+	uint32_t *sorted = malloc(((size_t)profile->location_count + 1) * sizeof(*sorted));
+	uint32_t count = 0;
+
+	/* Then they are looked up in the order of the questions. */
+	if (!sorted)
+		return;
+	for (uint32_t i = 0; i < profile->location_count; i++)
+		if ((!wanted || wanted[i]) && !names->entries[i].found)
+			sorted[count++] = i;
+	if (count > 0)
+		qsort_r(sorted, count, sizeof(*sorted), by_address, profile->locations);
+	for (uint32_t i = 0; i < count; i++)
+		entry_of(names, sorted[i]);
+	free(sorted);
+}
+
+const char *names_short(struct names *names, const char *function)
+{
+	return symbols_short(names->symbols, function);
+}
+
+const char *names_problem(struct names *names, uint32_t module)
+{
+	const struct profile *profile = names->profile;
+	struct symbols_module *found = names->modules[module];
+
+	if (given_names_all(profile))
+		return given_names_problem(profile, module);
+	if (!found || !strchr(profile->modules[module].path, '/') ||
+	    symbols_problem(found) == SYMBOLS_OK)
+		return NULL;
+	return symbols_problem_text(symbols_problem(found));
+}
+
+/* A module that was loaded again is one file. */
+static bool is_same_file(const struct profile_module *left, const struct profile_module *right)
+{
+	return left->build_id_size == right->build_id_size && strcmp(left->path, right->path) == 0 &&
+	       (left->build_id_size == 0 ||
+		memcmp(left->build_id, right->build_id, left->build_id_size) == 0);
+}
+
+/* True if a name in the module was looked for. */
+static bool was_asked(const struct names *names, uint32_t module)
+{
+	const struct profile *profile = names->profile;
+
+	for (uint32_t i = 0; i < profile->location_count; i++)
+		if (names->entries[i].fast && profile->locations[i].module == module &&
+		    !profile->locations[i].special)
+			return true;
+	return false;
+}
+
+static bool has_problem(struct names *names, uint32_t index)
+{
+	const struct profile_module *modules = names->profile->modules;
+
+	if (!names_problem(names, index) || !was_asked(names, index))
 		return false;
-	/* A module that was loaded again is one file. */
 	for (uint32_t i = 0; i < index; i++)
-		if (names->modules[i] == names->modules[index])
+		if (is_same_file(&modules[i], &modules[index]) && names_problem(names, i) &&
+		    was_asked(names, i))
 			return false;
 	return true;
 }
 
-static char *problem_line(const struct names *names, uint32_t index)
+static char *problem_line(struct names *names, uint32_t index)
 {
 	const char *path = names->profile->modules[index].path;
+	const char *slash = strrchr(path, '/');
 	char *line;
 
-	if (asprintf(&line, "%s: %s", strrchr(path, '/') + 1,
-		     symbols_problem_text(symbols_problem(names->modules[index]))) < 0)
+	if (asprintf(&line, "%s: %s", slash ? slash + 1 : path, names_problem(names, index)) < 0)
 		return NULL;
 	return line;
 }

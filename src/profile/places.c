@@ -2,7 +2,7 @@
 /*
  * places.c - locations that are one place to a person.
  *
- * There are at most as many places as locations, so all memory is taken at once and no question can fail.
+ * There are at most two places for each location, so all memory is taken at once and no question can fail.
  */
 #include "profile/places.h"
 
@@ -15,17 +15,18 @@ struct places {
 	const struct profile *profile;
 	struct names *names;
 	uint32_t *of_location; /* NONE: not asked for yet */
+	uint32_t *fast_of_location;
 	struct place *items;
 	uint32_t count;
 	uint32_t *slots; /* open addressing; NONE = free */
 	size_t slot_mask;
 };
 
-static size_t slots_for(uint32_t count)
+static size_t slots_for(size_t count)
 {
 	size_t size = 16;
 
-	while (size < (size_t)count * 2)
+	while (size < count * 2)
 		size *= 2;
 	return size;
 }
@@ -34,21 +35,23 @@ struct places *places_new(const struct profile *profile, struct names *names)
 {
 	struct places *places = calloc(1, sizeof(*places));
 	size_t count = profile->location_count ? profile->location_count : 1;
-	size_t slots = slots_for(profile->location_count);
+	size_t slots = slots_for(2 * count);
 
 	if (!places)
 		return NULL;
 	places->profile = profile;
 	places->names = names;
 	places->of_location = malloc(count * sizeof(*places->of_location));
-	places->items = calloc(count, sizeof(*places->items));
+	places->fast_of_location = malloc(count * sizeof(*places->fast_of_location));
+	places->items = calloc(2 * count, sizeof(*places->items));
 	places->slots = malloc(slots * sizeof(*places->slots));
 	places->slot_mask = slots - 1;
-	if (!places->of_location || !places->items || !places->slots) {
+	if (!places->of_location || !places->fast_of_location || !places->items || !places->slots) {
 		places_free(places);
 		return NULL;
 	}
 	memset(places->of_location, 0xff, count * sizeof(*places->of_location));
+	memset(places->fast_of_location, 0xff, count * sizeof(*places->fast_of_location));
 	memset(places->slots, 0xff, slots * sizeof(*places->slots));
 	return places;
 }
@@ -58,6 +61,7 @@ void places_free(struct places *places)
 	if (!places)
 		return;
 	free(places->of_location);
+	free(places->fast_of_location);
 	free(places->items);
 	free(places->slots);
 	free(places);
@@ -121,23 +125,49 @@ static uint64_t hash_place(const struct places *places, const struct place *plac
 	return hash ^ hash >> 32;
 }
 
-uint32_t places_find(struct places *places, uint32_t location)
+/* The number of the place that the item behind the last one describes, which becomes a place if it is new. */
+static uint32_t number_of(struct places *places)
 {
 	struct place *place = &places->items[places->count];
-	size_t slot;
+	size_t slot = hash_place(places, place) & places->slot_mask;
 
-	if (places->of_location[location] != NONE)
-		return places->of_location[location];
-	place->location = location;
-	names_at(places->names, location, &place->symbol);
-	place->own = names_is_own(places->names, location);
-	slot = hash_place(places, place) & places->slot_mask;
 	while (places->slots[slot] != NONE &&
 	       !same_place(places, &places->items[places->slots[slot]], place))
 		slot = (slot + 1) & places->slot_mask;
 	if (places->slots[slot] == NONE)
 		places->slots[slot] = places->count++;
-	return places->of_location[location] = places->slots[slot];
+	return places->slots[slot];
+}
+
+uint32_t places_find(struct places *places, uint32_t location)
+{
+	struct place *place = &places->items[places->count];
+	const struct symbol *found;
+
+	if (places->of_location[location] != NONE)
+		return places->of_location[location];
+	place->location = location;
+	names_at(places->names, location, &found);
+	place->symbol = &found[names_shown(places->names, location)];
+	place->own = names_is_own(places->names, location);
+	return places->of_location[location] = number_of(places);
+}
+
+uint32_t places_find_fast(struct places *places, uint32_t location)
+{
+	struct place *place = &places->items[places->count];
+
+	if (places->fast_of_location[location] != NONE)
+		return places->fast_of_location[location];
+	place->location = location;
+	place->symbol = names_at_fast(places->names, location);
+	place->own = names_is_own_fast(places->names, location);
+	return places->fast_of_location[location] = number_of(places);
+}
+
+uint32_t places_limit(const struct places *places)
+{
+	return 2 * (places->profile->location_count ? places->profile->location_count : 1);
 }
 
 const struct place *places_get(const struct places *places, uint32_t number)

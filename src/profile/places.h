@@ -5,6 +5,9 @@
  * A function allocates at several return addresses; a table with a row for each would be noise.  Two locations
  * are one place if function, module, file and line are equal, or, without a function, module and offset.
  * Names are looked up only for locations that are asked for.
+ *
+ * A location can be asked for twice: in a hurry, when its place is a whole function, and in full, when it is the line of the function
+ * that names_shown() chooses.  Where no lines are known both are the same place.
  */
 #ifndef PMEM_PROFILE_PLACES_H
 #define PMEM_PROFILE_PLACES_H
@@ -16,7 +19,7 @@
 
 struct place {
 	uint32_t location;	     /* the first one seen */
-	const struct symbol *symbol; /* its innermost function */
+	const struct symbol *symbol; /* its function: names_shown(), or names_at_fast() */
 	bool own;		     /* the user's code: names_is_own() */
 };
 
@@ -26,8 +29,10 @@ struct places;
 struct places *places_new(const struct profile *profile, struct names *names);
 void places_free(struct places *places);
 
-/* Number of a location's place; equal places have equal numbers, below location_count. */
+/* Number of a location's place; equal places have equal numbers, below places_limit().  The fast one knows symbol tables only. */
 uint32_t places_find(struct places *places, uint32_t location);
+uint32_t places_find_fast(struct places *places, uint32_t location);
+uint32_t places_limit(const struct places *places);
 const struct place *places_get(const struct places *places, uint32_t number);
 
 /* True if two places lie in the same function of the same module. */

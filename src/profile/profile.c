@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "profile/bundle.h"
+#include "profile/given_names.h"
 #include "profile/read.h"
 #include "profile/running.h"
 
@@ -126,8 +128,8 @@ static bool read_all(struct reader *reader)
 	if (!read_counts(reader))
 		return false;
 	profile->header.recorder[sizeof(profile->header.recorder) - 1] = '\0';
-	if (!read_tree(reader) || !read_threads(reader) || !read_histograms(reader) ||
-	    !read_timeline(reader))
+	if (!read_tree(reader) || !read_given(reader) || !read_threads(reader) ||
+	    !read_histograms(reader) || !read_timeline(reader))
 		return false;
 	profile->file_bytes = reader->image.size;
 	add_up(profile);
@@ -161,7 +163,8 @@ static bool finish(struct reader *reader, const char *path, struct profile **pro
 	bool done;
 
 	reader->profile.path = reader_own(reader, strdup(path));
-	done = reader->profile.path && read_all(reader);
+	done = reader->profile.path && read_all(reader) &&
+	       (reader->image.fd < 0 || given_names_look_up(&reader->profile));
 	end_reading(reader);
 	if (done) {
 		*profile = &reader->profile;
@@ -171,10 +174,57 @@ static bool finish(struct reader *reader, const char *path, struct profile **pro
 	return error_set(err, "%s: no memory to read it, or it went away", path);
 }
 
-bool profile_open(const char *path, struct profile **profile, struct error *err)
+static bool open_bytes(const char *path, const void *bytes, size_t size, struct profile **profile,
+		       struct error *err)
 {
 	struct reader *reader = calloc(1, sizeof(*reader));
 
+	if (!reader)
+		return error_set(err, "no memory");
+	point_damage(&reader->image.damage, reader);
+	if (image_open_memory(&reader->image, bytes, size, err))
+		return finish(reader, path, profile, err);
+	free(reader);
+	return false;
+}
+
+/* The profile in a bundle, with the bundle's names. */
+static bool open_part(const char *path, const struct bundle *bundle, struct profile **profile,
+		      struct error *err)
+{
+	const struct bundle_part *part = &bundle->parts[BUNDLE_PROFILE];
+	struct profile *opened;
+
+	if (!open_bytes(path, part->bytes, part->size, &opened, err))
+		return false;
+	if (bundle_apply(bundle, opened, err)) {
+		*profile = opened;
+		return true;
+	}
+	profile_close(opened);
+	return false;
+}
+
+static bool open_bundle(const char *path, struct profile **profile, struct error *err)
+{
+	struct error reason = {""};
+	struct bundle bundle;
+	bool done;
+
+	if (!bundle_read(path, &bundle, err))
+		return false;
+	done = open_part(path, &bundle, profile, &reason);
+	bundle_end(&bundle);
+	return done || error_set(err, "%s: %s", path, reason.text);
+}
+
+bool profile_open(const char *path, struct profile **profile, struct error *err)
+{
+	struct reader *reader;
+
+	if (bundle_is_at(path))
+		return open_bundle(path, profile, err);
+	reader = calloc(1, sizeof(*reader));
 	if (!reader)
 		return error_set(err, "%s: no memory", path);
 	point_damage(&reader->image.damage, reader);
@@ -186,15 +236,16 @@ bool profile_open(const char *path, struct profile **profile, struct error *err)
 
 bool profile_open_memory(const void *bytes, size_t size, struct profile **profile, struct error *err)
 {
-	struct reader *reader = calloc(1, sizeof(*reader));
+	struct bundle bundle;
+	bool done;
 
-	if (!reader)
-		return error_set(err, "no memory");
-	point_damage(&reader->image.damage, reader);
-	if (image_open_memory(&reader->image, bytes, size, err))
-		return finish(reader, "(memory)", profile, err);
-	free(reader);
-	return false;
+	if (!bundle_begins(bytes, size))
+		return open_bytes("(memory)", bytes, size, profile, err);
+	if (!bundle_read_memory(bytes, size, &bundle, err))
+		return false;
+	done = open_part("(memory)", &bundle, profile, err);
+	bundle_end(&bundle);
+	return done;
 }
 
 void profile_close(struct profile *profile)
@@ -203,6 +254,7 @@ void profile_close(struct profile *profile)
 
 	if (!profile)
 		return;
+	given_names_free(profile->given);
 	for (unsigned i = 0; i < reader->owned_count; i++)
 		free(reader->owned[i]);
 	free(reader);

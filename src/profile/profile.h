@@ -108,6 +108,8 @@ struct profile_mark {
 	const char *text;
 };
 
+struct given_names;
+
 struct profile {
 	const char *path; /* of the file */
 	uint64_t file_bytes;
@@ -139,6 +141,7 @@ struct profile {
 	uint32_t series_count;
 	struct profile_mark *marks; /* by time */
 	uint32_t mark_count;
+	struct given_names *given; /* names that came with it: given_names.h; NULL = none */
 	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
 	uint32_t damage_count; /* how many findings there were */
 };

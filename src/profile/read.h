@@ -64,6 +64,9 @@ bool read_tree(struct reader *reader);
 /* read_histograms.c: sizes and lifetimes of profile.stacks. */
 bool read_histograms(struct reader *reader);
 
+/* read_given.c: names that were added to the file.  After read_tree(). */
+bool read_given(struct reader *reader);
+
 /* timeline.c: points, series, marks. */
 bool read_timeline(struct reader *reader);
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One part in so many of the total is large: many small sites may turn out to be one that is inlined in many places. */
+enum { SHARE = 10000 };
+
 static const char *const key_names[SITES_KEYS] = {
 	[SITES_LIVE] = "live",	 [SITES_PEAK] = "peak",		  [SITES_ALLOC] = "alloc",
 	[SITES_COUNT] = "count", [SITES_TEMPORARY] = "temporary", [SITES_GROWTH] = "growth",
@@ -130,34 +133,31 @@ static bool allocate(struct sites *sites)
 
 	sites->of_stack = new_indexes(profile->stack_count);
 	sites->series = new_indexes(profile->stack_count);
-	sites->of_place = new_indexes(profile->location_count);
-	if (!sites->of_stack || !sites->series || !sites->of_place)
+	sites->of_place = new_indexes(places_limit(sites->query.places));
+	sites->is_rough = calloc((size_t)profile->stack_count + 1, sizeof(*sites->is_rough));
+	/* There are at most as many sites as call stacks; what is not used of it is never touched. */
+	sites->items = malloc(((size_t)profile->stack_count + 1) * sizeof(*sites->items));
+	if (!sites->of_stack || !sites->series || !sites->of_place || !sites->is_rough ||
+	    !sites->items)
 		return false;
 	for (i = 0; i < profile->series_count; i++)
 		sites->series[profile->series[i].stack] = i;
 	return true;
 }
 
-static uint32_t place_of(const struct sites_query *query, const struct profile_stack *stack)
+/* Where a call stack's site is.  The root has no location: a call stack of nothing, which a damaged profile may hold. */
+static uint32_t place_of(const struct sites *sites, uint32_t stack)
 {
-	uint32_t node = names_site(query->names, stack);
+	const struct sites_query *query = &sites->query;
+	const struct profile_stack *from = &query->profile->stacks[stack];
+	bool rough = sites->is_rough[stack];
+	uint32_t node = rough ? names_site_fast(query->names, from) : names_site(query->names, from);
+	uint32_t location = query->profile->nodes[node].location;
 
-	/* The root has no location: a call stack of nothing, which a damaged profile may hold. */
 	if (node == 0)
 		return SITES_NONE;
-	return places_find(query->places, query->profile->nodes[node].location);
-}
-
-static bool grow(struct sites *sites, uint32_t *capacity)
-{
-	uint32_t wanted = *capacity ? *capacity * 2 : 256;
-	struct site *items = realloc(sites->items, wanted * sizeof(*items));
-
-	if (!items)
-		return false;
-	sites->items = items;
-	*capacity = wanted;
-	return true;
+	return rough ? places_find_fast(query->places, location)
+		     : places_find(query->places, location);
 }
 
 /* Adds a call stack to its site, which exists. */
@@ -168,9 +168,9 @@ static void charge(struct sites *sites, uint32_t place, uint32_t stack)
 	struct sites_counts counts;
 
 	sites_stack(sites, stack, &counts);
-	sites->of_stack[stack] = place;
 	sites->stack_count++;
 	site->stack_count++;
+	site->rough_count += sites->is_rough[stack];
 	site->inexact |= from->inexact;
 	add(&site->counts, &counts);
 	add(&sites->totals, &counts);
@@ -180,44 +180,38 @@ static void charge(struct sites *sites, uint32_t place, uint32_t stack)
 	}
 }
 
-static bool group(struct sites *sites)
+/* Sums up by of_stack. */
+static void group(struct sites *sites)
 {
-	const struct sites_query *query = &sites->query;
-	uint32_t capacity = 0, i;
+	for (uint32_t i = 0; i < sites->count; i++)
+		sites->of_place[sites->items[i].place] = SITES_NONE;
+	sites->count = sites->stack_count = sites->untimed_count = 0;
+	sites->untimed_bytes = 0;
+	sites->totals = (struct sites_counts){0};
+	for (uint32_t i = 0; i < sites->query.profile->stack_count; i++) {
+		uint32_t place = sites->of_stack[i];
 
-	for (i = 0; i < query->profile->stack_count; i++) {
-		uint32_t place;
-
-		if (query->selected && !query->selected[i])
-			continue;
-		place = place_of(query, &query->profile->stacks[i]);
 		if (place == SITES_NONE)
 			continue;
 		if (sites->of_place[place] == SITES_NONE) {
-			if (sites->count == capacity && !grow(sites, &capacity))
-				return false;
 			sites->items[sites->count] = (struct site){.place = place};
 			sites->of_place[place] = sites->count++;
 		}
 		charge(sites, place, i);
 	}
-	return true;
 }
 
-bool sites_build(const struct sites_query *query, struct sites **built, struct error *err)
+/* Gives each selected call stack its first site. */
+static void place_all(struct sites *sites)
 {
-	struct sites *sites = calloc(1, sizeof(*sites));
+	const struct sites_query *query = &sites->query;
 
-	if (!sites)
-		return error_set(err, "no memory for the allocation sites");
-	sites->query = *query;
-	if (!allocate(sites) || !group(sites)) {
-		sites_free(sites);
-		return error_set(err, "no memory for %u call stacks", query->profile->stack_count);
+	for (uint32_t i = 0; i < query->profile->stack_count; i++) {
+		if (query->selected && !query->selected[i])
+			continue;
+		sites->is_rough[i] = true;
+		sites->of_stack[i] = place_of(sites, i);
 	}
-	sites_sort(sites, SITES_LIVE);
-	*built = sites;
-	return true;
 }
 
 void sites_free(struct sites *sites)
@@ -228,6 +222,7 @@ void sites_free(struct sites *sites)
 	free(sites->of_stack);
 	free(sites->series);
 	free(sites->of_place);
+	free(sites->is_rough);
 	free(sites);
 }
 
@@ -303,13 +298,146 @@ static void find_heaviest(struct sites *sites, enum sites_key key)
 	}
 }
 
+/* The keys by which sites should be lines, and from which value on. */
+struct due {
+	unsigned keys; /* bit for each enum sites_key */
+	int64_t from[SITES_KEYS];
+};
+
+static int by_value(const void *left, const void *right)
+{
+	int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+
+	return (a < b) - (a > b);
+}
+
+/* A ten-thousandth of all, or less if that takes to have SITES_EXACT_ROWS. */
+static int64_t due_from(const struct sites *sites, enum sites_key key, int64_t *values)
+{
+	int64_t total = sites_value(&sites->totals, key);
+	int64_t from;
+
+	for (uint32_t i = 0; i < sites->count; i++)
+		values[i] = sites_value(&sites->items[i].counts, key);
+	if (sites->count > 0)
+		qsort(values, sites->count, sizeof(*values), by_value);
+	/* Growth of some and shrinking of others may sum up to nothing. */
+	from = sites->count > 0 && values[0] > total ? values[0] / SHARE : total / SHARE;
+	if (sites->count <= SITES_EXACT_ROWS)
+		from = 1;
+	else if (values[SITES_EXACT_ROWS - 1] < from)
+		from = values[SITES_EXACT_ROWS - 1];
+	return from > 0 ? from : 1;
+}
+
+static bool is_due(const struct due *due, const struct site *site)
+{
+	for (unsigned key = 0; site->rough_count > 0 && key < SITES_KEYS; key++)
+		if ((due->keys & 1u << key) &&
+		    sites_value(&site->counts, (enum sites_key)key) >= due->from[key])
+			return true;
+	return false;
+}
+
+static bool is_stack_due(const struct sites *sites, uint32_t stack, const struct due *due)
+{
+	return sites->is_rough[stack] && sites->of_stack[stack] != SITES_NONE &&
+	       is_due(due, &sites->items[sites->of_place[sites->of_stack[stack]]]);
+}
+
+/* Marks the locations that decide about a call stack's site. */
+static void want(const struct sites_query *query, const struct profile_stack *stack, bool *wanted)
+{
+	const struct profile_node *nodes = query->profile->nodes;
+	uint32_t site = names_site_fast(query->names, stack);
+
+	for (uint32_t node = stack->node; node != 0; node = nodes[node].parent) {
+		uint32_t location = nodes[node].location;
+
+		wanted[location] |= node == site || names_is_unsettled(query->names, location);
+		if (names_is_own_fast(query->names, location))
+			break;
+	}
+}
+
+static void prepare(const struct sites *sites, const struct due *due)
+{
+	const struct profile *profile = sites->query.profile;
+	bool *wanted = calloc((size_t)profile->location_count + 1, sizeof(*wanted));
+
+	if (!wanted)
+		return;
+	for (uint32_t i = 0; i < profile->stack_count; i++)
+		if (is_stack_due(sites, i, due))
+			want(&sites->query, &profile->stacks[i], wanted);
+	names_prepare(sites->query.names, wanted);
+	free(wanted);
+}
+
+/* Looks up lines and inlined functions of the sites that are due.  False: none was. */
+static bool refine(struct sites *sites, const struct due *due)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < sites->count && !any; i++)
+		any = is_due(due, &sites->items[i]);
+	if (!any)
+		return false;
+	prepare(sites, due);
+	for (uint32_t i = 0; i < sites->query.profile->stack_count; i++) {
+		if (!is_stack_due(sites, i, due))
+			continue;
+		sites->is_rough[i] = false;
+		sites->of_stack[i] = place_of(sites, i);
+	}
+	group(sites);
+	return true;
+}
+
+void sites_refine(struct sites *sites, unsigned keys)
+{
+	struct due due = {.keys = keys};
+	int64_t *values;
+
+	/* Divided sites make room for smaller ones among the largest. */
+	do {
+		values = malloc(((size_t)sites->count + 1) * sizeof(*values));
+		if (!values)
+			return;
+		for (unsigned key = 0; key < SITES_KEYS; key++)
+			if (keys & 1u << key)
+				due.from[key] = due_from(sites, (enum sites_key)key, values);
+		free(values);
+	} while (refine(sites, &due));
+}
+
 void sites_sort(struct sites *sites, enum sites_key key)
 {
-	uint32_t i;
-
+	sites_refine(sites, 1u << key);
 	if (sites->count)
 		qsort_r(sites->items, sites->count, sizeof(*sites->items), by_key, &key);
-	for (i = 0; i < sites->count; i++)
+	for (uint32_t i = 0; i < sites->count; i++)
 		sites->of_place[sites->items[i].place] = i;
 	find_heaviest(sites, key);
+}
+
+bool sites_build(const struct sites_query *query, struct sites **built, struct error *err)
+{
+	const struct due everything = {1u << SITES_LIVE, {[SITES_LIVE] = INT64_MIN}};
+	struct sites *sites = calloc(1, sizeof(*sites));
+
+	if (!sites)
+		return error_set(err, "no memory for the allocation sites");
+	sites->query = *query;
+	if (!allocate(sites)) {
+		sites_free(sites);
+		return error_set(err, "no memory for %u call stacks", query->profile->stack_count);
+	}
+	place_all(sites);
+	group(sites);
+	if (query->detail == SITES_ALL)
+		refine(sites, &everything);
+	sites_sort(sites, SITES_LIVE);
+	*built = sites;
+	return true;
 }

@@ -4,6 +4,9 @@
  *
  * A call stack belongs to exactly one site, that of its innermost own frame, however often a recursive function
  * is on it: sums over sites are the sums over call stacks.
+ *
+ * Lines and inlined functions take time.  A program has thousands of sites and a screen shows ten: so sites are whole functions at
+ * first, and by sites_sort() those that matter become lines.
  */
 #ifndef PMEM_PROFILE_SITES_H
 #define PMEM_PROFILE_SITES_H
@@ -49,9 +52,19 @@ struct site {
 	uint32_t place; /* places_get() */
 	uint32_t stack_count;
 	uint32_t heaviest; /* index in stacks: the one with the most of the key sorted by; live at first */
+	uint32_t rough_count; /* of its call stacks those whose lines and inlined functions were not looked up */
 	bool inexact; /* one of its call stacks is */
 	struct sites_counts counts;
 };
+
+enum sites_detail {
+	/* Sites that have a ten-thousandth of the total or more of what they are sorted by are lines, and at least so many of the largest
+	 * as SITES_EXACT_ROWS says; the rest may be whole functions. */
+	SITES_LARGE,
+	SITES_ALL,
+};
+
+enum { SITES_EXACT_ROWS = 16 };
 
 struct sites_query {
 	const struct profile *profile;
@@ -63,6 +76,7 @@ struct sites_query {
 	/* True: what was allocated is that of the interval too.  Numbers of calls and blocks, temporary allocations and
 	 * the peak are then not known and 0. */
 	bool only_interval;
+	enum sites_detail detail;
 };
 
 struct sites {
@@ -74,6 +88,7 @@ struct sites {
 	uint32_t untimed_count; /* of them those that the timeline does not show: their growth counts as 0 */
 	uint64_t untimed_bytes; /* their live bytes at the end */
 	uint32_t *of_stack;	/* place of the site by call stack; SITES_NONE: not selected */
+	bool *is_rough; /* by call stack */
 	uint32_t *of_place;	/* index in items by place; SITES_NONE: no site */
 	uint32_t *series; /* index in the profile's series by call stack; SITES_NONE: has none */
 };
@@ -86,7 +101,11 @@ void sites_free(struct sites *sites);
 /* The figures of one call stack under the query. */
 void sites_stack(const struct sites *sites, uint32_t stack, struct sites_counts *counts);
 
-/* Largest first; equal ones by bytes allocated, then in the order of the profile.  Sets heaviest. */
+/* Looks up lines and inlined functions of what is large by any of the keys (bits 1 << key): in one pass, which is faster than by
+ * sorting by one after another.  The order is none then. */
+void sites_refine(struct sites *sites, unsigned keys);
+
+/* Largest first; equal ones by bytes allocated, then in the order of the profile.  Sets heaviest.  Places of the sites may change. */
 void sites_sort(struct sites *sites, enum sites_key key);
 
 /* The selected call stacks of one site (NULL: of all), largest first: array of *count indexes in stacks,

@@ -27,7 +27,7 @@ static void put_site(const struct report *report, uint32_t stack, FILE *file)
 {
 	struct name name = name_of_place(report, report->sites->of_stack[stack]);
 	const struct profile_location *location = &report->profile->locations[name.location];
-	char *function = name_function(report, &name);
+	char *function = name_function_full(report, &name);
 
 	put_quoted(file, function ? function : "");
 	fputc(',', file);
@@ -57,7 +57,7 @@ static void put_frames(const struct report *report, uint32_t node, FILE *file)
 
 		for (i = 0; i < count; i++) {
 			struct name name = {nodes[node].location, &found[i]};
-			char *function = name_function(report, &name);
+			char *function = name_function_full(report, &name);
 
 			fprintf(frames, "%s%s", first ? "" : ";", function ? function : "?");
 			free(function);

@@ -331,7 +331,7 @@ static void put_frames(struct json *json, const struct report *report,
 		size_t count = names_at(report->names, location, &found), i;
 
 		if (node == site)
-			site_index = index;
+			site_index = index + names_shown(report->names, location);
 		for (i = 0; i < count; i++)
 			put_frame(json, profile, &profile->locations[location], &found[i]);
 		index += count;

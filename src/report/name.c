@@ -45,7 +45,7 @@ static char *__attribute__((format(printf, 1, 2))) formatted(const char *format,
 	return size < 0 ? NULL : text;
 }
 
-char *name_function(const struct report *report, const struct name *name)
+char *name_function_full(const struct report *report, const struct name *name)
 {
 	const struct profile_location *location = &report->profile->locations[name->location];
 	const struct symbol *symbol = name->symbol;
@@ -62,6 +62,15 @@ char *name_function(const struct report *report, const struct name *name)
 			 location->offset);
 }
 
+char *name_function(const struct report *report, const struct name *name)
+{
+	const struct profile_location *location = &report->profile->locations[name->location];
+
+	if (!location->special && !report->options->raw_names && name->symbol->function)
+		return strdup(names_short(report->names, name->symbol->function));
+	return name_function_full(report, name);
+}
+
 char *name_where(const struct report *report, const struct name *name)
 {
 	const struct profile_location *location = &report->profile->locations[name->location];
@@ -75,6 +84,9 @@ char *name_where(const struct report *report, const struct name *name)
 	module = &report->profile->modules[location->module];
 	if (strcmp(module->path, report->profile->program) == 0)
 		return strdup("");
+	/* Compilers at run time may tell the file alone. */
+	if (!module->path[0] && symbol->file)
+		return strdup(last_part(symbol->file));
 	return strdup(module->path[0] ? last_part(module->path) : "[anonymous]");
 }
 

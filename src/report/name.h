@@ -19,8 +19,10 @@ struct name {
 struct name name_of_place(const struct report *report, uint32_t place);
 struct name name_of_site(const struct report *report, const struct site *site);
 
-/* The function, else "libx.so+0x1f", to be freed; NULL: no memory. */
+/* The function, else "libx.so+0x1f", to be freed; NULL: no memory.  On screens without return type, parameters and template
+ * arguments; for programs in full. */
 char *name_function(const struct report *report, const struct name *name);
+char *name_function_full(const struct report *report, const struct name *name);
 
 /* "session.rs:88" if the line is known, else the module's file name if it is not the program; "" if there is nothing to
  * say.  To be freed; NULL: no memory. */

@@ -64,6 +64,22 @@ static void read_growth(struct report *report)
 		report->interval.since_ns = report->growth.since_ns;
 }
 
+/* JSON looks at each call stack itself.  Source lines are shown with all that any site has in them. */
+static bool wants_all_sites(const struct report *report)
+{
+	return report->options->top > SITES_EXACT_ROWS || report->options->source ||
+	       strcmp(report->options->view, "csv") == 0;
+}
+
+/* Of every frame. */
+static bool wants_all_names(const struct report *report)
+{
+	const struct report_options *options = report->options;
+	const struct report_view *view = report_view_find(options->view);
+
+	return options->focus_count || options->ignore_count || (view && view->is_data);
+}
+
 bool report_open(struct report *report, struct error *err)
 {
 	struct sites_query query;
@@ -71,6 +87,8 @@ bool report_open(struct report *report, struct error *err)
 	report->places = places_new(report->profile, report->names);
 	if (!report->places)
 		return error_set(err, "no memory for %u locations", report->profile->location_count);
+	if (wants_all_names(report))
+		names_prepare(report->names, NULL);
 	if (!read_interval(report, err) || !filter_select(report, err))
 		return false;
 	read_growth(report);
@@ -81,6 +99,7 @@ bool report_open(struct report *report, struct error *err)
 		.selected = report->selected,
 		.interval = report->interval,
 		.only_interval = report_has_interval(report),
+		.detail = wants_all_sites(report) ? SITES_ALL : SITES_LARGE,
 	};
 	if (!sites_build(&query, &report->sites, err))
 		return false;

@@ -6,7 +6,11 @@
 #define PMEM_REPORT_SOURCE_H
 #include "report/report.h"
 
-/* With --source: prints the lines around the site, or one line that says why there are none.  Else nothing. */
+/* With --source: prints the lines around the site with the live and allocated bytes of each (of all sites in them), or why there are
+ * none.  Else nothing. */
 void source_print(const struct report *report, const struct site *site);
+
+/* With --source: the same for the first rows sites, each under its name. */
+void source_print_sites(const struct report *report, unsigned rows);
 
 #endif

@@ -45,6 +45,10 @@ static void add(const struct report *report, uint32_t location, struct lines *li
 	for (i = 0; i < count; i++) {
 		struct line *last = lines->count ? &lines->items[lines->count - 1] : NULL;
 
+		if (!lines->all && !names_is_own_function(report->names, location, i)) {
+			lines->hidden++;
+			continue;
+		}
 		if (count == 1 && last && is_same(report, last, place, &found[i]))
 			last->times++;
 		else

@@ -3,7 +3,7 @@
  * summary.c - the first page: the answer in words, the sites, the heaviest call stack, and the way onward.
  *
  * It fits into 80 x 24 with a line left for the shell's prompt: what stands above and below the table is written first, and
- * table and call stack get the lines that remain.  --top and --all-frames ask for more than a page.
+ * table and call stack get the lines that remain.  --top, --source and --all-frames ask for more than a page.
  */
 #include <stdlib.h>
 
@@ -65,7 +65,6 @@ static void print_heaviest(struct report *report, unsigned lines)
 		units_share(value > 0 ? (uint64_t)value : 0, (uint64_t)total, share),
 		report_key_words(report->key), report_value(report, report->key, value, text));
 	stack_print(report, stacks[0], lines);
-	source_print(report, &sites->items[sites->of_place[sites->of_stack[stacks[0]]]]);
 	free(stacks);
 }
 
@@ -91,6 +90,7 @@ static void print_middle(struct report *report, unsigned lines)
 		return;
 	if (top) {
 		table_print(report, top);
+		source_print_sites(report, top);
 		print_heaviest(report, 0);
 		return;
 	}
@@ -98,6 +98,7 @@ static void print_middle(struct report *report, unsigned lines)
 		rows--;
 	used = table_lines(report, rows) + 2;
 	table_print(report, rows);
+	source_print_sites(report, rows);
 	if (used + 1 < lines)
 		print_heaviest(report, lines - used);
 }
@@ -107,10 +108,14 @@ bool view_summary(struct report *report, struct error *err)
 	const struct output *out = report->out;
 	struct page_text top, bottom;
 	struct output top_out, bottom_out;
+	enum sites_key key = choose_key(report);
 	unsigned lines;
 
 	(void)err;
-	report_sort(report, choose_key(report));
+	/* The words name sites by these keys too. */
+	sites_refine(report->sites, 1u << SITES_GROWTH | 1u << SITES_LIVE | 1u << SITES_PEAK |
+					    1u << SITES_TEMPORARY | 1u << key);
+	report_sort(report, key);
 	top_out = written_to(out, &top);
 	report->out = &top_out;
 	print_top(report);

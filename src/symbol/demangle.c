@@ -61,7 +61,15 @@ static bool looks_mangled(const char *name)
 	       strncmp(name, "_GLOBAL_", 8) == 0;
 }
 
-char *demangle(const char *raw_name)
+/* The optimizer gives a local function that it makes global a number, which only libiberty's demangler of Rust's v0 names knows. */
+static char *without_number(const char *raw_name)
+{
+	const char *number = strstr(raw_name, ".llvm.");
+
+	return strndup(raw_name, number ? (size_t)(number - raw_name) : strlen(raw_name));
+}
+
+static char *demangle_plain(const char *raw_name)
 {
 	const int options = DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO;
 	size_t length;
@@ -69,11 +77,7 @@ char *demangle(const char *raw_name)
 	char *result = NULL;
 	int cxx_options = options;
 
-	if (!looks_mangled(raw_name))
-		return NULL;
-	length = strnlen(raw_name, NAME_MAX_SIZE);
-	if (length == NAME_MAX_SIZE)
-		return NULL;
+	length = strlen(raw_name);
 	if (length >= LIMITED_MAX && length < UNLIMITED_MAX)
 		cxx_options |= DMGL_NO_RECURSE_LIMIT;
 	text = malloc(sizeof(*text));
@@ -86,5 +90,19 @@ char *demangle(const char *raw_name)
 		result = strdup(text->bytes);
 	free(text->bytes);
 	free(text);
+	return result;
+}
+
+char *demangle(const char *raw_name)
+{
+	char *plain, *result;
+
+	if (!looks_mangled(raw_name) || strnlen(raw_name, NAME_MAX_SIZE) == NAME_MAX_SIZE)
+		return NULL;
+	plain = without_number(raw_name);
+	if (!plain)
+		return NULL;
+	result = demangle_plain(plain);
+	free(plain);
 	return result;
 }

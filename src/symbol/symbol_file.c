@@ -392,6 +392,7 @@ static void link_around(struct symbol_file *file)
 static void read_symbols(const struct reader *reader, struct symbol_file *file)
 {
 	read_table(reader, SHT_SYMTAB, file);
+	file->is_full = file->count > 0;
 	if (file->count == 0)
 		read_table(reader, SHT_DYNSYM, file);
 	if (file->count == 0)

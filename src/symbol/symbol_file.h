@@ -7,6 +7,7 @@
  */
 #ifndef PMEM_SYMBOL_SYMBOL_FILE_H
 #define PMEM_SYMBOL_SYMBOL_FILE_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct symbol_file {
 	size_t count;
 	char *strings; /* strings_size bytes and a NUL */
 	size_t strings_size;
+	bool is_full; /* from .symtab: also functions that are not exported */
 };
 
 /* Reads the file open at fd into *file, to be freed with symbol_file_free().  wanted is the build-id of the module that was

@@ -14,19 +14,15 @@
 #include <unistd.h>
 
 #include "core/elf_view.h"
+#include "symbol/arena.h"
 #include "symbol/demangle.h"
+#include "symbol/dwarf.h"
 #include "symbol/short_name.h"
 #include "symbol/symbol_file.h"
+#include "symbol/symbol_search.h"
 
 /* A longer name is no name: nobody reads it, and a hostile file could make each a gigabyte. */
-enum { CHUNK_SIZE = 64 * 1024, ALIGN = 16, NAME_SIZE_MAX = 64 * 1024 };
-
-struct chunk {
-	struct chunk *next;
-	size_t used;
-	size_t size;
-	_Alignas(ALIGN) char bytes[];
-};
+enum { NAME_SIZE_MAX = 64 * 1024, PATH_SIZE_MAX = 8 * 1024 };
 
 struct symbols_module {
 	struct symbols *symbols;
@@ -36,44 +32,29 @@ struct symbols_module {
 	bool is_read;
 	enum symbols_problem problem;
 	struct symbol_file file;
-	const char **functions; /* by entry: its demangled name, NULL = not asked yet; NULL if there was no memory */
+	struct dwarf *dwarf;	/* NULL: none */
 	struct symbol nameless; /* where there is no memory for an answer */
 };
 
 struct symbols {
 	char *root;
-	struct chunk *chunks;
+	bool debuginfod;
+	struct symbol_search search;
+	struct arena arena;  /* its texts: raw names with their demangled ones, and paths */
+	struct arena shorts; /* its texts: demangled names with their short ones */
 	struct symbols_module *modules;
 	struct symbols_module nowhere; /* where there is no memory for a module */
+	struct dwarf_found found;      /* of the question at hand */
 };
 
-static void *allocate(struct symbols *symbols, size_t size)
+/* --- modules --------------------------------------------------------------------------------- */
+
+static void set_servers(const struct symbols_options *options)
 {
-	struct chunk *chunk = symbols->chunks;
-	size_t want = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-
-	if (!chunk || want > chunk->size - chunk->used) {
-		size_t room = want > CHUNK_SIZE ? want : CHUNK_SIZE;
-
-		chunk = malloc(sizeof(*chunk) + room);
-		if (!chunk)
-			return NULL;
-		*chunk = (struct chunk){.next = symbols->chunks, .size = room};
-		symbols->chunks = chunk;
-	}
-	chunk->used += want;
-	return chunk->bytes + chunk->used - want;
-}
-
-static const char *keep(struct symbols *symbols, const char *text, size_t length)
-{
-	char *copy = allocate(symbols, length + 1);
-
-	if (copy) {
-		memcpy(copy, text, length);
-		copy[length] = 0;
-	}
-	return copy;
+	if (!options || !options->debuginfod)
+		unsetenv("DEBUGINFOD_URLS");
+	else
+		setenv("DEBUGINFOD_TIMEOUT", "10", 0);
 }
 
 struct symbols *symbols_new(const struct symbols_options *options)
@@ -82,9 +63,11 @@ struct symbols *symbols_new(const struct symbols_options *options)
 
 	if (!symbols)
 		return NULL;
+	set_servers(options);
+	symbols->debuginfod = options && options->debuginfod;
 	symbols->root = strdup(options && options->root ? options->root : "");
-	if (!symbols->root) {
-		free(symbols);
+	if (!symbol_search_make(&symbols->search, options) || !symbols->root) {
+		symbols_free(symbols);
 		return NULL;
 	}
 	symbols->nowhere = (struct symbols_module){
@@ -94,8 +77,8 @@ struct symbols *symbols_new(const struct symbols_options *options)
 
 static void free_module(struct symbols_module *module)
 {
+	dwarf_close(module->dwarf);
 	symbol_file_free(&module->file);
-	free(module->functions);
 	free(module->path);
 	free(module);
 }
@@ -110,12 +93,9 @@ void symbols_free(struct symbols *symbols)
 		symbols->modules = module->next;
 		free_module(module);
 	}
-	while (symbols->chunks) {
-		struct chunk *chunk = symbols->chunks;
-
-		symbols->chunks = chunk->next;
-		free(chunk);
-	}
+	arena_free(&symbols->arena);
+	arena_free(&symbols->shorts);
+	symbol_search_free(&symbols->search);
 	free(symbols->root);
 	free(symbols);
 }
@@ -155,88 +135,240 @@ struct symbols_module *symbols_module(struct symbols *symbols, const char *path,
 	return module;
 }
 
+/* --- files ----------------------------------------------------------------------------------- */
+
 /* O_NONBLOCK: the path may lead to a pipe by now.  symbol_file_read() takes regular files only. */
-static int open_file(const struct symbols_module *module)
+static int open_file(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* The debug file has the symbols that were stripped off. */
+static void add_stripped_symbols(struct symbols_module *module)
+{
+	int fd = dwarf_debug_file(module->dwarf);
+	struct symbol_file more;
+
+	if (fd < 0)
+		return;
+	if (symbol_file_read(fd, &module->build_id, &more) == SYMBOLS_OK && more.is_full) {
+		symbol_file_free(&module->file);
+		module->file = more;
+		module->problem = SYMBOLS_OK;
+	} else {
+		symbol_file_free(&more);
+	}
+}
+
+/* Reads the file open at fd, and closes it.  True: it is the right one. */
+static bool read_file(struct symbols_module *module, int fd, const char *path)
+{
+	const struct dwarf_source source = {path, fd, module->symbols->search.text};
+
+	if (fd < 0)
+		return false;
+	module->problem = symbol_file_read(fd, &module->build_id, &module->file);
+	if (module->problem == SYMBOLS_OK || module->problem == SYMBOLS_STRIPPED) {
+		module->dwarf = dwarf_open(&source);
+		if (module->dwarf && !module->file.is_full)
+			add_stripped_symbols(module);
+	}
+	close(fd);
+	return module->problem == SYMBOLS_OK || module->problem == SYMBOLS_STRIPPED;
+}
+
+static bool read_own_file(struct symbols_module *module)
+{
+	char *path;
+	bool good;
+
+	if (asprintf(&path, "%s%s", module->symbols->root, module->path) < 0)
+		return false;
+	good = read_file(module, open_file(path), path);
+	free(path);
+	return good;
+}
+
+/* From the folders for debug files. */
+static bool read_by_build_id(struct symbols_module *module)
+{
+	char *path;
+	bool good = false;
+
+	for (size_t i = 0; !good; i++) {
+		path = symbol_search_path(&module->symbols->search, &module->build_id, i);
+		if (!path)
+			break;
+		good = read_file(module, open_file(path), path);
+		free(path);
+	}
+	return good;
+}
+
+static bool read_from_server(struct symbols_module *module)
 {
 	char *path;
 	int fd;
+	bool good;
 
-	if (asprintf(&path, "%s%s", module->symbols->root, module->path) < 0)
-		return -1;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (!module->symbols->debuginfod || module->build_id.size == 0)
+		return false;
+	fd = dwarf_fetch(module->build_id.bytes, module->build_id.size, &path);
+	good = read_file(module, fd, path ? path : "");
 	free(path);
-	return fd;
+	return good;
 }
 
 /* "[vdso]", "linux-vdso.so.1" and "" have no file. */
 static void read_module(struct symbols_module *module)
 {
-	int fd;
+	enum symbols_problem own;
 
 	if (module->is_read)
 		return;
 	module->is_read = true;
 	module->problem = SYMBOLS_NO_FILE;
-	if (!strchr(module->path, '/'))
+	if (!strchr(module->path, '/') || read_own_file(module))
 		return;
-	fd = open_file(module);
-	if (fd < 0)
-		return;
-	module->problem = symbol_file_read(fd, &module->build_id, &module->file);
-	close(fd);
-	if (module->file.count > 0)
-		module->functions = calloc(module->file.count, sizeof(*module->functions));
+	own = module->problem;
+	if (!read_by_build_id(module) && !read_from_server(module))
+		module->problem = own;
 }
 
-/* Without its version: "memcpy@@GLIBC_2.14". */
-static const char *function_of(struct symbols *symbols, const char *raw_name)
-{
-	const char *version = strchr(raw_name, '@');
-	const char *name = raw_name;
+/* --- names ----------------------------------------------------------------------------------- */
 
-	if (version && version > raw_name)
-		name = keep(symbols, raw_name, (size_t)(version - raw_name));
-	return symbols_demangle(symbols, name ? name : raw_name);
+/* Demangled, without its version: "memcpy@@GLIBC_2.14". */
+static const char *function_of(struct symbols *symbols, struct arena_text *raw_name)
+{
+	const char *version = strchr(raw_name->text, '@');
+	const char *name = raw_name->text;
+
+	if (raw_name->value)
+		return raw_name->value;
+	if (version && version > name)
+		name = arena_keep(&symbols->arena, name, (size_t)(version - name));
+	raw_name->value = symbols_demangle(symbols, name ? name : raw_name->text);
+	return raw_name->value;
 }
 
-static void name_symbol(struct symbols_module *module, const struct symbol_entry *entry,
-			struct symbol *symbol)
+static void put_name(struct symbols *symbols, const char *raw_name, struct symbol *symbol)
 {
-	const char *raw_name = symbol_file_name(&module->file, entry);
-	const char **known = NULL;
+	struct arena_text *kept = NULL;
 
-	if (strnlen(raw_name, NAME_SIZE_MAX) == NAME_SIZE_MAX)
+	if (raw_name && strnlen(raw_name, NAME_SIZE_MAX) < NAME_SIZE_MAX)
+		kept = arena_intern(&symbols->arena, raw_name);
+	if (!kept)
 		return;
-	symbol->offset = symbol->offset - entry->address;
-	symbol->raw_name = raw_name;
-	if (module->functions)
-		known = &module->functions[entry - module->file.entries];
-	symbol->function = known && *known ? *known : function_of(module->symbols, symbol->raw_name);
-	if (known)
-		*known = symbol->function;
+	symbol->raw_name = kept->text;
+	symbol->function = function_of(symbols, kept);
+}
+
+/* From the symbol tables.  symbol->offset is the address. */
+static void name_fast(struct symbols_module *module, struct symbol *symbol)
+{
+	uint64_t address = symbol->offset;
+	const struct symbol_entry *entry = NULL;
+
+	/* A call may be its function's last instruction: it is the call that counts, not what it returns to. */
+	if (address > 0)
+		entry = symbol_file_at(&module->file, address - 1);
+	if (!entry)
+		return;
+	put_name(module->symbols, symbol_file_name(&module->file, entry), symbol);
+	if (symbol->function)
+		symbol->offset = address - entry->address;
+}
+
+const struct symbol *symbols_find_fast(struct symbols_module *module, uint64_t address)
+{
+	struct symbol *symbol = arena_allocate(&module->symbols->arena, sizeof(*symbol));
+
+	if (!symbol) {
+		module->nameless = (struct symbol){.offset = address};
+		return &module->nameless;
+	}
+	*symbol = (struct symbol){.offset = address};
+	read_module(module);
+	name_fast(module, symbol);
+	return symbol;
+}
+
+static void put_source(struct symbols *symbols, const struct dwarf_frame *frame,
+		       struct symbol *symbol)
+{
+	const char *folder = frame->directory ? frame->directory : "";
+	char path[PATH_SIZE_MAX];
+	struct arena_text *kept;
+	int length;
+
+	if (!frame->file || frame->line == 0)
+		return;
+	length = snprintf(path, sizeof(path), "%s%s%s", folder, folder[0] ? "/" : "", frame->file);
+	if (length <= 0 || length >= (int)sizeof(path))
+		return;
+	kept = arena_intern(&symbols->arena, path);
+	if (!kept)
+		return;
+	symbol->file = kept->text;
+	symbol->line = frame->line;
+}
+
+/* True if name is that of a part or a variant which the compiler made of the function: "load.part.0". */
+static bool is_made_of(const char *name, const char *function)
+{
+	size_t length = strlen(function);
+
+	return strncmp(name, function, length) == 0 && name[length] == '.';
+}
+
+/* Names the concrete function.  Of several names for it the symbol table's choice is better. */
+static void name_concrete(struct symbols *symbols, const char *name, const struct symbol *fast,
+			  struct symbol *symbol)
+{
+	if (fast->raw_name && (!name || !is_made_of(fast->raw_name, name))) {
+		symbol->raw_name = fast->raw_name;
+		symbol->function = fast->function;
+	} else {
+		put_name(symbols, name, symbol);
+	}
 }
 
 size_t symbols_find(struct symbols_module *module, uint64_t address, const struct symbol **found)
 {
-	struct symbol *symbol = allocate(module->symbols, sizeof(*symbol));
-	const struct symbol_entry *entry = NULL;
+	struct symbols *symbols = module->symbols;
+	struct dwarf_found *dwarf = &symbols->found;
+	const struct symbol *fast = symbols_find_fast(module, address);
+	uint64_t offset = fast->offset;
+	struct symbol *all;
 
-	if (!symbol)
-		symbol = &module->nameless;
-	*symbol = (struct symbol){.offset = address};
-	read_module(module);
-	/* A call may be its function's last instruction: it is the call that counts, not what it returns to. */
-	if (address > 0 && symbol != &module->nameless)
-		entry = symbol_file_at(&module->file, address - 1);
-	if (entry)
-		name_symbol(module, entry, symbol);
-	*found = symbol;
-	return 1;
+	*found = fast;
+	if (!module->dwarf || address == 0)
+		return 1;
+	dwarf_find(module->dwarf, address - 1, dwarf);
+	all = dwarf->count > 0 ? arena_allocate(&symbols->arena, dwarf->count * sizeof(*all)) : NULL;
+	if (!all)
+		return 1;
+	if (!fast->function && dwarf->start > 0 && dwarf->start < address)
+		offset = address - dwarf->start;
+	for (size_t i = 0; i < dwarf->count; i++) {
+		bool inlined = i + 1 < dwarf->count;
+
+		all[i] = (struct symbol){.inlined = inlined, .offset = offset};
+		if (inlined)
+			put_name(symbols, dwarf->frames[i].name, &all[i]);
+		else
+			name_concrete(symbols, dwarf->frames[i].name, fast, &all[i]);
+		put_source(symbols, &dwarf->frames[i], &all[i]);
+	}
+	*found = all;
+	return dwarf->count;
 }
 
 enum symbols_problem symbols_problem(struct symbols_module *module)
 {
 	read_module(module);
+	if (module->problem == SYMBOLS_STRIPPED && module->dwarf && dwarf_has_any(module->dwarf))
+		module->problem = SYMBOLS_OK;
 	return module->problem;
 }
 
@@ -264,22 +396,29 @@ const char *symbols_demangle(struct symbols *symbols, const char *raw_name)
 
 	if (!text)
 		return raw_name;
-	kept = keep(symbols, text, strlen(text));
+	kept = arena_keep(&symbols->arena, text, strlen(text));
 	free(text);
 	return kept ? kept : raw_name;
 }
 
 const char *symbols_short(struct symbols *symbols, const char *function)
 {
+	struct arena_text *known = arena_intern(&symbols->shorts, function);
 	size_t length = strlen(function);
-	char *text = malloc(length + 16);
-	const char *kept = function;
+	char *text;
 
+	if (!known)
+		return function;
+	if (known->value)
+		return known->value;
+	text = malloc(length + 16);
 	if (!text)
 		return function;
 	length = short_name(function, text, length + 16);
 	if (strcmp(text, function) != 0)
-		kept = keep(symbols, text, length);
+		known->value = arena_keep(&symbols->shorts, text, length);
+	else
+		known->value = known->text;
 	free(text);
-	return kept ? kept : function;
+	return known->value ? known->value : function;
 }

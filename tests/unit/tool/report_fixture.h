@@ -21,6 +21,7 @@
 
 #include "profile/names.h"
 #include "profile/profile.h"
+#include "symbol/short_name.h"
 
 #define MIB (UINT64_C(1024) * 1024)
 #define SECOND UINT64_C(1000000000)
@@ -107,10 +108,52 @@ size_t names_at(struct names *names, uint32_t location, const struct symbol **fo
 	return 1;
 }
 
+/* Symbol tables know no lines. */
+const struct symbol *names_at_fast(struct names *names, uint32_t location)
+{
+	static struct symbol fast[SPOTS];
+
+	(void)names;
+	fast[location] = spots[location].symbol;
+	fast[location].file = NULL;
+	fast[location].line = 0;
+	return &fast[location];
+}
+
+size_t names_shown(struct names *names, uint32_t location)
+{
+	(void)names;
+	(void)location;
+	return 0;
+}
+
 bool names_is_own(struct names *names, uint32_t location)
 {
 	(void)names;
 	return spots[location].own;
+}
+
+bool names_is_own_fast(struct names *names, uint32_t location)
+{
+	return names_is_own(names, location);
+}
+
+bool names_is_own_function(struct names *names, uint32_t location, size_t index)
+{
+	return index == 0 && names_is_own(names, location);
+}
+
+bool names_is_unsettled(struct names *names, uint32_t location)
+{
+	(void)names;
+	(void)location;
+	return false;
+}
+
+void names_prepare(struct names *names, const bool *wanted)
+{
+	(void)names;
+	(void)wanted;
 }
 
 uint32_t names_site(struct names *names, const struct profile_stack *stack)
@@ -122,6 +165,22 @@ uint32_t names_site(struct names *names, const struct profile_stack *stack)
 		if (spots[nodes[node].location].own)
 			return node;
 	return stack->node;
+}
+
+uint32_t names_site_fast(struct names *names, const struct profile_stack *stack)
+{
+	return names_site(names, stack);
+}
+
+const char *names_short(struct names *names, const char *function)
+{
+	static char texts[SPOTS][128];
+	static unsigned next;
+	char *text = texts[next++ % SPOTS];
+
+	(void)names;
+	short_name(function, text, sizeof(texts[0]));
+	return text;
 }
 
 const char *const *names_problems(struct names *names)

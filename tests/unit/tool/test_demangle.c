@@ -27,6 +27,7 @@ static void demangled(void **state)
 		{"_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const"},
 		{"_ZN12_GLOBAL__N_14leakEi", "(anonymous namespace)::leak(int)"},
 		{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"},
+		{"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.123", "core::fmt::Formatter::pad"},
 		{"_RNvCsdpnaGqXcp_3app4main", "app::main"},
 		{"_RNvMNtCs4fqI2P2rA04_3app5outerINtB2_3GenmE4leakB4_",
 		 "<app::outer::Gen<u32>>::leak"},

@@ -8,7 +8,8 @@
 
 static char *export_text(struct model *model)
 {
-	struct export_source source = {&model->profile, names_new(&model->profile)};
+	struct export_source source = {.profile = &model->profile,
+				       .names = names_new(&model->profile)};
 	struct error err = {""};
 	char *text = NULL;
 	size_t size;

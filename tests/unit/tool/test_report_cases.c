@@ -243,6 +243,7 @@ static void test_source(void **state)
 	struct spot_names before = spots[REMEMBER];
 	struct report_options options = {.view = "summary", .key = SITES_KEYS, .source = true};
 	int fd = mkstemp(path);
+	char reason[128];
 
 	(void)state;
 	assert_true(fd >= 0);
@@ -251,10 +252,20 @@ static void test_source(void **state)
 	spots[REMEMBER].symbol.file = path;
 	spots[REMEMBER].symbol.line = 3;
 	assert_has(model, &options,
-		   "         1 one\n         2 two\n   >     3  three\n         4 four\n"
-		   "         5 five\n\n");
+		   "       live  allocated\n"
+		   "                             1 one\n"
+		   "                             2 two\n"
+		   "   60.0 MiB   60.0 MiB >     3     three\n"
+		   "                             4 four\n"
+		   "                             5 five\n\n");
+	spots[REMEMBER].symbol.line = 7;
+	snprintf(reason, sizeof(reason), "  No source lines: the file has fewer lines: %s\n", path);
+	assert_has(model, &options, reason);
 	unlink(path);
-	assert_has(model, &options, ": No such file or directory.\n");
+	snprintf(reason, sizeof(reason), "  No source lines: No such file or directory: %s\n", path);
+	assert_has(model, &options, reason);
+	spots[REMEMBER].symbol.file = "/dev/null";
+	assert_has(model, &options, "  No source lines: Invalid argument: /dev/null\n");
 	spots[REMEMBER].symbol.file = NULL;
 	assert_has(model, &options, "No source lines: the line of this site is not known.\n");
 	spots[REMEMBER] = before;

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * bundle.c - `pmem bundle`: a profile and all its names in one file.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/output.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/symbol_options.h"
+#include "profile/bundle.h"
+#include "profile/find.h"
+
+enum { NEXT = -1, OPTION_SOURCE = 256, OPTION_HELP };
+
+struct request {
+	const char *name;   /* of the profile; NULL = the newest */
+	const char *output; /* NULL = named after the profile, in the current folder */
+	bool with_source;
+	bool quiet;
+	struct symbol_options symbols;
+};
+
+static int set_option(struct request *request, int option, char **argv)
+{
+	switch (option) {
+	case 'o':
+		request->output = optarg;
+		return NEXT;
+	case 'q':
+		request->quiet = true;
+		return NEXT;
+	case OPTION_SOURCE:
+		request->with_source = true;
+		return NEXT;
+	case OPTION_HELP:
+		cmd_help_print(cmd_find("bundle"));
+		return CMD_OK;
+	case ':':
+		return cmd_usage("bundle", "%s needs an argument", argv[optind - 1]);
+	default:
+		return cmd_usage("bundle", "unknown option %s", argv[optind - 1]);
+	}
+}
+
+/* Returns NEXT or the exit code. */
+static int parse(int argc, char **argv, struct request *request)
+{
+	static const struct option options[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"source", no_argument, NULL, OPTION_SOURCE},
+		SYMBOL_OPTIONS_ROWS,
+		{"quiet", no_argument, NULL, 'q'},
+		{"help", no_argument, NULL, OPTION_HELP},
+		{NULL, 0, NULL, 0},
+	};
+	int option, code;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, ":o:q", options, NULL)) != -1) {
+		if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
+			code = symbol_options_set(&request->symbols, "bundle", option, optarg);
+		else
+			code = set_option(request, option, argv);
+		if (code != NEXT)
+			return code;
+	}
+	if (argc - optind > 1)
+		return cmd_usage("bundle", "one profile at a time, not %d", argc - optind);
+	request->name = argv[optind];
+	return NEXT;
+}
+
+/* "dir/pmem.11.prof" -> "pmem.11.bundle", in the current folder; to be freed; NULL: no memory. */
+static char *default_output(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t length = strlen(name);
+	char *output;
+
+	if (length > 5 && strcmp(name + length - 5, ".prof") == 0)
+		length -= 5;
+	return asprintf(&output, "%.*s.bundle", (int)length, name) < 0 ? NULL : output;
+}
+
+/* A name that nobody has given must not cost anybody a file. */
+static bool may_replace(const char *output, struct error *err)
+{
+	struct stat status;
+
+	if (lstat(output, &status) != 0 || bundle_is_at(output))
+		return true;
+	return error_set(err, "%s: is there, and no bundle; choose a name with -o", output);
+}
+
+static void say(const struct request *request, const char *output,
+		const struct bundle_result *result)
+{
+	char bytes[UNITS_SIZE], profile[UNITS_SIZE], places[UNITS_SIZE], other[UNITS_SIZE];
+
+	if (request->quiet || strcmp(output, "-") == 0)
+		return;
+	printf("%s: %s (the profile alone: %s); %s places with names", output,
+	       units_bytes(result->bytes, bytes), units_bytes(result->profile_bytes, profile),
+	       units_count(result->places, places));
+	if (result->nameless > 0)
+		printf(", %s without", units_count(result->nameless, other));
+	if (request->with_source)
+		printf(", %s source lines", units_count(result->source_lines, other));
+	printf("\n");
+}
+
+static bool write_bundle(const struct request *request, const char *path, struct error *err)
+{
+	struct bundle_request order = {.path = path,
+				       .output = request->output,
+				       .with_source = request->with_source,
+				       .symbols = &request->symbols.symbols,
+				       .progress = output_progress};
+	struct bundle_result result;
+	char *output = NULL;
+	bool done;
+
+	if (!order.output) {
+		order.output = output = default_output(path);
+		if (!output)
+			return error_set(err, "no memory");
+		if (!may_replace(output, err)) {
+			free(output);
+			return false;
+		}
+	}
+	done = bundle_write(&order, &result, err);
+	output_progress_end();
+	if (done)
+		say(request, order.output, &result);
+	free(output);
+	return done;
+}
+
+static int run(const struct request *request)
+{
+	struct error err = {""};
+	char *path;
+	bool ok;
+
+	if (!find_profile(request->name, &path, &err))
+		return cmd_fail("bundle", &err);
+	ok = write_bundle(request, path, &err);
+	free(path);
+	return ok ? CMD_OK : cmd_fail("bundle", &err);
+}
+
+int cmd_bundle(int argc, char **argv)
+{
+	struct request request = {0};
+	int code = parse(argc, argv, &request);
+
+	if (code == NEXT)
+		code = symbol_options_finish("bundle");
+	if (code == NEXT)
+		code = run(&request);
+	symbol_options_free(&request.symbols);
+	return code;
+}

@@ -1,0 +1,487 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_export - what other programs, and readers made from the formats' descriptions, find in exports is what `pmem report --json` says."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections import Counter
+
+import pytest
+
+import pmem_export
+import pmem_profile
+import pmem_report
+import pmem_tool
+from pmem_export import SUMS, clean, expected
+
+VALUES = {"live": "live_bytes", "live_blocks": "live_blocks", "alloc": "alloc_bytes", "alloc_blocks": "alloc_blocks",
+          "peak": "peak_bytes", "temporary": "temporary_blocks"}
+FORMATS = ("log", "collapsed", "pprof", "speedscope", "massif", "dhat", "firefox", "heaptrack", "csv", "json")
+PPROF = {"alloc_objects": "alloc_blocks", "alloc_space": "alloc_bytes", "inuse_objects": "live_blocks", "inuse_space": "live_bytes"}
+
+
+@pytest.fixture(scope="module")
+def tool(lib, tmp_path_factory):
+    return pmem_tool.Tool(lib, tmp_path_factory.mktemp("tool"))
+
+
+class Case:
+    """A profile, what report says of it, and its exports."""
+
+    def __init__(self, tool, path):
+        self.tool, self.path, self.exports = tool, path, {}
+        done = tool("report", "--json", path)
+        assert (done.returncode, done.stderr) == (0, b"")
+        self.document = json.loads(done.stdout)
+        self.totals = self.document["totals"]
+
+    def export(self, name, *options):
+        key = (name, *options)
+        if key not in self.exports:
+            done = self.tool("export", "--format", name, *options, self.path)
+            assert (done.returncode, done.stderr) == (0, b"")
+            self.exports[key] = done.stdout
+        return self.exports[key]
+
+    def file(self, name):
+        path = self.tool.folder() / ("profile." + name)
+        path.write_bytes(self.export(name))
+        return path
+
+
+def compile_symbols(compiler, source, out, *flags):
+    subprocess.run([compiler, "-g", "-O1", "-fno-optimize-sibling-calls", "-o", out, source, *flags, "-lpthread"], check=True)
+    return out
+
+
+@pytest.fixture(scope="module")
+def case(tool, root, lib, tmp_path_factory):
+    """The case of a program, run once."""
+    import pmem_run
+    folder, known = tmp_path_factory.mktemp("cases"), {}
+    run = pmem_run.Runner(lib, folder)
+    sources = {"c": ["gcc", "heap.c"], "c++": ["g++", "stl.cpp"], "threads": ["g++", "threads.cpp"]}
+
+    def get(name):
+        if name not in known:
+            compiler, source = sources[name]
+            if not shutil.which(compiler):
+                pytest.skip("no " + compiler)
+            program = compile_symbols(compiler, root / "tests" / "programs" / source, folder / name)
+            done = run([program])
+            assert done.code == 0
+            path, = pmem_report.find(done.folder)
+            known[name] = Case(tool, path)
+        return known[name]
+    return get
+
+
+@pytest.fixture(params=["c", "c++", "threads"])
+def each(request, case):
+    return case(request.param)
+
+
+def run_reader(*argv, **options):
+    done = subprocess.run([str(a) for a in argv], capture_output=True, timeout=120, **options)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.decode()
+
+
+def need(program):
+    if not shutil.which(program):
+        pytest.skip("no %s here" % program)
+
+
+# -- against readers of our own -----------------------------------------------------------------------
+@pytest.mark.parametrize("value", VALUES)
+def test_collapsed(each, value):
+    rows = pmem_export.read_collapsed(each.export("collapsed", "--value", value))
+    assert rows == expected(each.document, VALUES[value], ";")
+    if value != "peak":
+        assert sum(rows.values()) == each.totals[VALUES[value]] > 0
+
+
+def test_collapsed_is_of_live_bytes_if_nothing_is_said(each):
+    assert each.export("collapsed") == each.export("collapsed", "--value", "live")
+
+
+def nameless_of(document):
+    """Names what pprof leaves to whoever has symbols: from the module's bias, the address of the call is offset - 1."""
+    biases = {(m["path"], m["start"]): m["bias"] for m in document["modules"]}
+
+    def name(profile):
+        def of(location, mapping):
+            path = profile.strings[mapping[5][0]]
+            return "%s+0x%x" % (path.rpartition("/")[2], location[3][0] + 1 - biases[path, mapping[2][0]])
+        return of
+    return name
+
+
+def test_pprof(each):
+    profile = pmem_export.Pprof(each.export("pprof"))
+    rows = profile.rows(nameless_of(each.document)(profile))
+    assert profile.types == [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")]
+    for kind, value in PPROF.items():
+        assert rows[kind] == expected(each.document, value), kind
+        assert sum(rows[kind].values()) == each.totals[value]
+    process = each.document["process"]
+    assert (profile.time, profile.duration) == (process["start_realtime_ns"], process["duration_ns"])
+    assert (profile.default, profile.period) == ("inuse_space", 1)
+    assert "program: " + process["exe"] in profile.comments
+
+
+def test_pprof_has_modules_with_build_ids_lines_and_system_names(each):
+    profile = pmem_export.Pprof(each.export("pprof"))
+    modules = {m["path"]: m for m in each.document["modules"]}
+    first = next(iter(profile.mappings.values()))
+    assert profile.strings[first[5][0]] == each.document["process"]["exe"], "the program comes first"
+    for mapping in profile.mappings.values():
+        module = modules[profile.strings[mapping[5][0]]]
+        assert (mapping[2][0], mapping[3][0]) == (module["start"], module["end"])
+        assert profile.strings[mapping.get(6, [0])[0]] == (module["build_id"] or "")
+    seen = {(f["raw_name"], f["file"] or "", f["line"] or 0) for s in each.document["stacks"] for f in s["frames"] if f["raw_name"]}
+    have = {(system, file, line) for l in profile.locations.values() for (_, system, file), line in profile.lines(l)}
+    assert {(clean(r), clean(f), n) for r, f, n in seen} <= have
+    assert any(line for _, _, line in have)
+    entries = Counter(s["entry"] for s in each.document["stacks"])
+    assert profile.labels() == Counter({("entry", e): n for e, n in entries.items() if e})
+
+
+def test_pprof_has_inlined_functions_in_one_location(case):
+    profile = pmem_export.Pprof(case("c").export("pprof"))
+    chains = {tuple(name for (name, _, _), _ in profile.lines(l)) for l in profile.locations.values()}
+    assert {("take", "keep"), ("take", "waste")} <= chains
+
+
+def test_speedscope(each):
+    found = pmem_export.read_speedscope(each.export("speedscope"))
+    assert found == {"live bytes": expected(each.document, "live_bytes"), "allocated bytes": expected(each.document, "alloc_bytes")}
+
+
+def test_dhat(each):
+    document, rows = pmem_export.read_dhat(each.export("dhat"))
+    for value in pmem_export.DHAT:
+        assert rows[value] == expected(each.document, value), value
+    process = each.document["process"]
+    assert (document["pid"], document["te"]) == (process["pid"], process["duration_ns"] // 1000)
+    assert document["cmd"] == clean(" ".join(process["cmdline"]))
+
+
+def test_firefox(each):
+    found = pmem_export.Firefox(each.export("firefox"))
+    live = expected(each.document, "live_bytes")
+    allocated, retained = found.allocations()
+    assert found.live() == retained == live
+    assert allocated == expected(each.document, "alloc_bytes")
+    assert found.document["meta"]["preprocessedProfileVersion"] == 48
+    timeline = each.document["timeline"]
+    assert [sum(c["samples"]["count"]) for c in found.document["counters"]] == [timeline[-1]["live_bytes"], timeline[-1]["rss_bytes"] or 0]
+    build_ids = {m["path"]: m["build_id"] for m in each.document["modules"]}
+    assert {lib["path"]: lib["codeId"] for lib in found.document["libs"]} == build_ids
+
+
+def test_massif(each):
+    snapshots = pmem_export.read_massif(each.export("massif"))
+    kinds = Counter(kind for _, _, kind, _ in snapshots)
+    assert kinds["peak"] == 1 and kinds["peak"] + kinds["detailed"] <= 2
+    assert [s[0] for s in snapshots] == sorted(s[0] for s in snapshots)
+    peak, = (s for s in snapshots if s[2] == "peak")
+    assert (peak[1], peak[3][0]) == (max(each.totals["peak_live_bytes"], sum(expected(each.document, "peak_bytes").values())),) * 2
+    last = snapshots[-1]
+    assert (last[1], last[3][0]) == (each.totals["live_bytes"],) * 2
+
+
+def test_massif_shows_who_called(case):
+    last = pmem_export.read_massif(case("c").export("massif"))[-1][3]
+    kept, = (child for child in last[2] if re.match(r"0x[0-9A-F]+: take \(heap\.c:\d+\)$", child[1]))
+    inner, = kept[2]
+    assert re.match(r"0x[0-9A-F]+: keep \(heap\.c:\d+\)$", inner[1]) and "main" in inner[2][0][1]
+    assert kept[0] == inner[0] == sum(range(101, 140))
+
+
+def test_heaptrack(each):
+    found = pmem_export.Heaptrack(each.export("heaptrack"))
+    assert found.leaked == each.totals["live_bytes"]
+    assert found.peak == max(sum(expected(each.document, "peak_bytes").values()), found.leaked)
+    assert found.allocations == each.totals["alloc_blocks"]
+    assert found.temporary <= each.totals["temporary_blocks"]
+
+
+def test_heaptrack_counts_temporary_allocations_that_are_not_of_the_peak(case):
+    found = pmem_export.Heaptrack(case("c").export("heaptrack"))
+    assert 2000 <= found.temporary <= case("c").totals["temporary_blocks"]
+
+
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_same_document_as_report(each, name):
+    assert each.export(name) == each.tool("report", "--" + name, each.path).stdout
+
+
+# -- against the programs that people have ------------------------------------------------------------
+def test_go_tool_pprof(each):
+    need("go")
+    path = each.file("pprof")
+    raw = run_reader("go", "tool", "pprof", "-symbolize=none", "-raw", path)
+    assert "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]" in raw
+    rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.M)
+    assert [sum(map(int, column)) for column in zip(*rows)] == [each.totals[v] for v in SUMS]
+    for kind, value in PPROF.items():
+        unit = "B" if kind.endswith("space") else "count"
+        top = run_reader("go", "tool", "pprof", "-symbolize=none", "-unit=" + unit, "-sample_index=" + kind, "-top", path)
+        assert re.search(r" of (\d+)(?:B)? total", top).group(1) == str(each.totals[value])
+
+
+def ms_print(path):
+    """Rows of the table, and bytes of the roots of the trees."""
+    text = run_reader("ms_print", path)
+    number = r" +([\d,]+)"
+    rows = [[int(n.replace(",", "")) for n in row] for row in re.findall("^%s$" % (number * 6), text, re.M)]
+    roots = [int(n.replace(",", "")) for n in re.findall(r"^[\d.]+% \(([\d,]+)B\) \(heap allocation functions\)", text, re.M)]
+    peak = re.search(r"(\d+) \(peak\)", text)
+    return rows, roots, int(peak.group(1)) if peak else None
+
+
+def test_ms_print(each):
+    need("ms_print")
+    rows, roots, peak = ms_print(each.file("massif"))
+    assert rows[-1][2] == roots[-1] == each.totals["live_bytes"]
+    assert rows[peak][2] == roots[0] >= each.totals["peak_live_bytes"]
+
+
+def heaptrack_sum(path, cost):
+    out = path.parent / ("stacks." + cost)
+    run_reader("heaptrack_print", "-f", path, "-F", out, "--flamegraph-cost-type", cost)
+    return sum(int(line.rpartition(" ")[2]) for line in out.read_text(errors="replace").splitlines())
+
+
+def test_heaptrack_print(each):
+    need("heaptrack_print")
+    path = each.file("heaptrack")
+    assert heaptrack_sum(path, "leaked") == each.totals["live_bytes"]
+    assert heaptrack_sum(path, "allocations") == each.totals["alloc_blocks"]
+    assert heaptrack_sum(path, "peak") == sum(expected(each.document, "peak_bytes").values())
+
+
+DHAT_VIEWER = """
+const fs = require('fs'), vm = require('vm');
+const world = {console, performance, document: {}, window: {}, out: null, data: JSON.parse(fs.readFileSync(process.argv[3]))};
+vm.runInNewContext(fs.readFileSync(process.argv[2], 'utf8') + `
+gSelect = {childNodes: [{disabled: false}], selectedIndex: 0};
+gData = data;
+buildTree();
+out = [gRoot._totalBlocks, gRoot._totalBytes, gRoot._atTEndBlocks, gRoot._atTEndBytes];`, world);
+console.log(world.out.join(' '));
+"""
+
+
+def test_dh_view(each, tmp_path):
+    need("node")
+    viewer = next((p for p in ("/usr/libexec/valgrind/dh_view.js", "/usr/lib/valgrind/dh_view.js") if os.path.exists(p)), None)
+    if not viewer:
+        pytest.skip("no dh_view here")
+    (tmp_path / "view.js").write_text(DHAT_VIEWER)
+    sums = run_reader("node", tmp_path / "view.js", viewer, each.file("dhat"))
+    assert list(map(int, sums.split())) == [each.totals[v] for v in SUMS]
+
+
+@pytest.mark.parametrize("program", ["inferno-flamegraph", "flamegraph.pl"])
+def test_flame_graph(each, program):
+    need(program)
+    picture = run_reader(program, "--countname", "bytes", each.file("collapsed"))
+    assert "all (%s bytes, 100%%)" % format(each.totals["live_bytes"], ",") in picture
+
+
+# -- names that nobody would give ---------------------------------------------------------------------
+HOSTILE = {
+    "quotes": b'say "hi" \\ <b>&amp;</b> \'x\'',
+    "control": b"a\nb\tc\x01d\x7fe\x1b[31mf\r",
+    "separators": b"a;b; c #d%s {e} [f] 12",
+    "bytes": b"\xff\xfe\xc0\x80 \xed\xa0\x80 \xc2\x85 \xe2\x82",
+    "text": "Größe ☃ \U0001f600".encode(),
+    "long": b"x" * 5999 + b";",
+}
+
+
+@pytest.fixture(scope="module")
+def hostile(tool, lib, tmp_path_factory):
+    """A program whose symbol table has such names: those of the compiler are overwritten, byte by byte."""
+    import pmem_run
+    folder = tmp_path_factory.mktemp("hostile")
+    holes = {key: ("hole_%s_" % key).ljust(len(name), "_") for key, name in HOSTILE.items()}
+    source = "#include <stdlib.h>\nvoid *volatile p;\n"
+    for size, hole in enumerate(holes.values(), 10):
+        source += "void __attribute__((noinline)) %s(void) { p = malloc(%d); p = 0; }\n" % (hole, size)
+    source += "int main(void) { %s return 0; }\n" % " ".join("%s();" % h for h in holes.values())
+    (folder / "names.c").write_text(source)
+    program = folder / "a b\";\nc"
+    subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-o", program, folder / "names.c"], check=True)
+    image = program.read_bytes()
+    for key, name in HOSTILE.items():
+        assert len(name) == len(holes[key]), "the name is too short for its hole"
+        image = image.replace(b"\0%s\0" % holes[key].encode(), b"\0%s\0" % name)
+    program.write_bytes(image)
+    done = pmem_run.Runner(lib, folder)([program])
+    assert done.code == 0
+    path, = pmem_report.find(done.folder)
+    return Case(tool, path)
+
+
+def test_hostile_names_are_there(hostile):
+    names = {f["function"] for s in hostile.document["stacks"] for f in s["frames"] if f["function"]}
+    assert {n.decode(errors="replace") for n in HOSTILE.values() if n.isascii()} <= names
+
+
+def test_hostile_names(hostile):
+    live = expected(hostile.document, "live_bytes")
+    assert pmem_export.read_collapsed(hostile.export("collapsed")) == expected(hostile.document, "live_bytes", ";")
+    profile = pmem_export.Pprof(hostile.export("pprof"))
+    assert profile.rows(nameless_of(hostile.document)(profile))["inuse_space"] == live
+    assert pmem_export.read_speedscope(hostile.export("speedscope"))["live bytes"] == live
+    assert pmem_export.Firefox(hostile.export("firefox")).live() == live
+    assert pmem_export.Heaptrack(hostile.export("heaptrack")).leaked == hostile.totals["live_bytes"]
+    assert pmem_export.read_massif(hostile.export("massif"))[-1][1] == hostile.totals["live_bytes"]
+    document, rows = pmem_export.read_dhat(hostile.export("dhat"))
+    assert sum(rows["live_bytes"].values()) == hostile.totals["live_bytes"]
+
+
+@pytest.mark.parametrize("name", [f for f in FORMATS if f not in ("csv", "json")])
+def test_no_export_of_hostile_names_has_control_characters(hostile, name):
+    data = hostile.export(name)
+    if name == "pprof":
+        data = "".join(pmem_export.Pprof(data).strings).encode()
+    text = data.decode()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", text)
+
+
+def test_programs_read_hostile_names(hostile):
+    if shutil.which("go"):
+        raw = run_reader("go", "tool", "pprof", "-symbolize=none", "-raw", hostile.file("pprof"))
+        rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.M)
+        assert [sum(map(int, column)) for column in zip(*rows)] == [hostile.totals[v] for v in SUMS]
+    if shutil.which("ms_print"):
+        assert ms_print(hostile.file("massif"))[0][-1][2] == hostile.totals["live_bytes"]
+    if shutil.which("heaptrack_print"):
+        assert heaptrack_sum(hostile.file("heaptrack"), "leaked") == hostile.totals["live_bytes"]
+
+
+# -- profiles without anything, and with much ---------------------------------------------------------
+@pytest.fixture(scope="module")
+def empty(tool, tmp_path_factory):
+    path = tmp_path_factory.mktemp("empty") / "pmem.1.prof"
+    pmem_profile.Profile().save(path)
+    return Case(tool, path)
+
+
+def test_empty_profile(empty):
+    assert empty.totals["alloc_blocks"] == 0
+    assert empty.export("collapsed") == b""
+    profile = pmem_export.Pprof(empty.export("pprof"))
+    assert profile.samples == [] and len(profile.types) == 4
+    assert pmem_export.read_speedscope(empty.export("speedscope")) == {"live bytes": Counter(), "allocated bytes": Counter()}
+    assert pmem_export.read_dhat(empty.export("dhat"))[0]["pps"] == []
+    assert pmem_export.Firefox(empty.export("firefox")).live() == Counter()
+    assert [s[1] for s in pmem_export.read_massif(empty.export("massif"))] == [0, 0]
+    assert pmem_export.Heaptrack(empty.export("heaptrack")).allocations == 0
+
+
+def test_programs_read_an_empty_profile(empty):
+    if shutil.which("go"):
+        run_reader("go", "tool", "pprof", "-symbolize=none", "-raw", empty.file("pprof"))
+    if shutil.which("ms_print"):
+        assert ms_print(empty.file("massif"))[0][-1][2] == 0
+    if shutil.which("heaptrack_print"):
+        assert heaptrack_sum(empty.file("heaptrack"), "allocations") == 0
+
+
+def test_frames_without_names_or_modules_or_code(tool, tmp_path):
+    profile = pmem_profile.Profile()
+    module = profile.module("/srv/lib;1#2.so", b"\1\2\3")
+    profile.count(0, profile.stack([], hook=1), alloc_count=1, alloc_bytes=7)
+    profile.count(0, profile.stack([3, (module, 0x10)]), alloc_count=2, alloc_bytes=70)
+    profile.count(0, profile.stack([(0, 0x4321), (module, 0x20)]), alloc_count=3, alloc_bytes=700)
+    path = tmp_path / "pmem.1.prof"
+    profile.save(path)
+    case = Case(tool, path)
+    live = expected(case.document, "live_bytes")
+    assert sum(live.values()) == 777 and ("[truncated]",) in live and ("lib;1#2.so+0x20", "[anonymous]+0x4321") in live
+    assert pmem_export.read_collapsed(case.export("collapsed")) == expected(case.document, "live_bytes", ";")
+    found = pmem_export.Pprof(case.export("pprof"))
+    assert found.rows(nameless_of(case.document)(found))["inuse_space"] == live
+    assert pmem_export.Firefox(case.export("firefox")).live() == live
+    assert pmem_export.read_speedscope(case.export("speedscope"))["live bytes"] == live
+    assert pmem_export.Heaptrack(case.export("heaptrack")).leaked == 777
+    assert sum(pmem_export.read_dhat(case.export("dhat"))[1]["live_bytes"].values()) == 777
+
+
+@pytest.fixture(scope="module")
+def many(tool, root, lib, tmp_path_factory):
+    """131,072 call stacks."""
+    import pmem_run
+    folder = tmp_path_factory.mktemp("many")
+    program = compile_symbols("gcc", root / "tests" / "programs" / "paths.c", folder / "paths")
+    done = pmem_run.Runner(lib, folder)([program, "17"])
+    assert done.code == 0
+    return pmem_report.find(done.folder)[0]
+
+
+@pytest.mark.parametrize("name,seconds", [("collapsed", 3), ("pprof", 3), ("massif", 10), ("dhat", 10), ("speedscope", 10),
+                                          ("firefox", 10), ("heaptrack", 10)])
+def test_many_call_stacks(tool, many, tmp_path, name, seconds):
+    out = tmp_path / "out"
+    start = time.monotonic()
+    done = tool("export", "--format", name, "-o", out, many)
+    taken = time.monotonic() - start
+    assert (done.returncode, done.stderr) == (0, b"") and taken < seconds
+    blocks = range(1 << 17, 1 << 18)
+    if name == "collapsed":
+        rows = out.read_text().splitlines()
+        assert len(rows) >= len(blocks) // 2
+        assert sum(int(r.rpartition(" ")[2]) for r in rows if "leaf" in r) == sum(p % 100 + 1 for p in blocks if p % 2 == 0)
+    if name == "pprof":
+        samples = pmem_export.Pprof(out.read_bytes()).samples
+        assert len(samples) >= len(blocks)
+        assert sum(pmem_export.packed(s[2])[0] for s in samples) >= len(blocks)
+
+
+# -- the command --------------------------------------------------------------------------------------
+def test_list_formats(tool):
+    done = tool("export", "--list-formats")
+    assert done.returncode == 0
+    assert tuple(line.split()[0] for line in done.stdout.decode().splitlines()) == FORMATS
+
+
+@pytest.mark.parametrize("argv,message", [
+    (["--format", "pprof", "--value", "live"], "--value: the format pprof has all that it can hold"),
+    (["--format", "collapsed", "--value", "weight"], "--value weight: no such value; there are live, live_blocks, alloc, alloc_blocks, peak and temporary"),
+    (["--value", "live"], "no --format; there are: log, collapsed, pprof"),
+    (["--format", "collapsed", "--value"], "--value needs an argument"),
+])
+def test_wrong_arguments(tool, argv, message):
+    done = tool("export", *argv)
+    assert (done.returncode, done.stdout) == (2, b"") and message in done.stderr.decode()
+
+
+def test_binary_formats_are_not_written_to_a_terminal(tool, case):
+    leader, follower = os.openpty()
+    try:
+        done = subprocess.run([tool.program, "export", "--format", "pprof", case("c").path], stdout=follower, stderr=subprocess.PIPE)
+    finally:
+        os.close(leader)
+        os.close(follower)
+    assert done.returncode == 2 and b"pprof is nothing for a terminal: use -o FILE" in done.stderr
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_full_disk_is_a_failure(case, name):
+    each = case("c")
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([each.tool.program, "export", "--format", name, each.path], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and b"No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_same_profile_gives_the_same_bytes(case, name):
+    each = case("threads")
+    assert each.tool("export", "--format", name, each.path).stdout == each.export(name)
