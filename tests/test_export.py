@@ -415,6 +415,22 @@ def test_frames_without_names_or_modules_or_code(tool, tmp_path):
     assert sum(pmem_export.read_dhat(case.export("dhat"))[1]["live_bytes"].values()) == 777
 
 
+def test_heaptrack_of_more_blocks_than_it_lists(tool, tmp_path):
+    profile = pmem_profile.Profile()
+    module = profile.module("/srv/server", b"")
+    profile.count_wide(0, profile.stack([(module, 0x10)]), alloc_count=1 << 40, alloc_bytes=(1 << 43) + 5, free_count=1 << 39,
+                       free_bytes=1 << 42)
+    profile.count_wide(0, profile.stack([(module, 0x20)]), alloc_count=1 << 60, alloc_bytes=1 << 60, free_count=1 << 60, free_bytes=1 << 60)
+    path, out = tmp_path / "pmem.1.prof", tmp_path / "out"
+    profile.save(path)
+    done = tool("export", "--format", "heaptrack", "-o", out, path)
+    assert done.returncode == 0
+    assert re.fullmatch(rb"pmem export: the file lists about 20000000 of \d+ blocks: .* bytes live and at the peak are exact\n", done.stderr)
+    if shutil.which("heaptrack_print"):
+        assert heaptrack_sum(out, "leaked") == (1 << 42) + 5
+        assert 19000000 < heaptrack_sum(out, "allocations") < 21000000
+
+
 @pytest.fixture(scope="module")
 def many(tool, root, lib, tmp_path_factory):
     """131,072 call stacks."""

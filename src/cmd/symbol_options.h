@@ -17,18 +17,21 @@ enum {
 };
 
 /* Rows for getopt_long(). */
-#define SYMBOL_OPTIONS_ROWS                                                \
-	{"sysroot", required_argument, NULL, SYMBOL_OPTIONS_SYSROOT},      \
-	{"debug-dir", required_argument, NULL, SYMBOL_OPTIONS_DEBUG_DIR},  \
-	{"debuginfod", no_argument, NULL, SYMBOL_OPTIONS_DEBUGINFOD},      \
-	{"blame", required_argument, NULL, SYMBOL_OPTIONS_BLAME}
+#define SYMBOL_OPTIONS_ROWS                                                       \
+	{"sysroot", required_argument, NULL, SYMBOL_OPTIONS_SYSROOT},             \
+		{"debug-dir", required_argument, NULL, SYMBOL_OPTIONS_DEBUG_DIR}, \
+		{"debuginfod", no_argument, NULL, SYMBOL_OPTIONS_DEBUGINFOD},     \
+	{                                                                         \
+		"blame", required_argument, NULL, SYMBOL_OPTIONS_BLAME            \
+	}
 
 /* Their lines for cmd.options, with names as wide as those of `pmem report`. */
-#define SYMBOL_OPTIONS_HELP                                                                   \
-	"      --sysroot DIR       look for the program's files below DIR\n"                  \
-	"      --debug-dir DIR     look for debug files there too, as in /usr/lib/debug; "    \
-	"repeatable\n"                                                                        \
-	"      --debuginfod        ask the servers of $DEBUGINFOD_URLS for files that are not here\n" \
+#define SYMBOL_OPTIONS_HELP                                                                     \
+	"      --sysroot DIR       look for the program's files below DIR\n"                    \
+	"      --debug-dir DIR     look for debug files there too, as in /usr/lib/debug; "      \
+	"repeatable\n"                                                                          \
+	"      --debuginfod        ask the servers of $DEBUGINFOD_URLS for files that are not " \
+	"here\n"                                                                                \
 	"      --blame FILE        own rules about whose code is whose\n"
 
 /* All 0 = none given. */

@@ -22,7 +22,7 @@ enum { BLOCKS_MAX = 20 * 1000 * 1000, BATCH = 1000, NS_IN_MS = 1000000 };
 struct writer {
 	const struct profile *profile;
 	struct frames frames;
-	double share; /* of the blocks that are listed */
+	double share;	      /* of the blocks that are listed */
 	uint32_t *trace_of;   /* by node: number of its trace */
 	uint32_t *first_info; /* by call stack: number of its first allocation info */
 	uint32_t string_count;
@@ -301,7 +301,8 @@ static void find_share(struct writer *writer, const struct export_source *source
 	writer->share = BLOCKS_MAX / all;
 	if (source->note)
 		error_set(source->note,
-			  "the file lists about %d of %.0f blocks: its numbers of allocations are too "
+			  "the file lists about %d of %.0f blocks: its numbers of allocations are "
+			  "too "
 			  "small; bytes live and at the peak are exact",
 			  BLOCKS_MAX, all);
 }

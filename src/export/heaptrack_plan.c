@@ -54,6 +54,18 @@ static uint64_t reduced(uint64_t count, double share)
 	return some ? some : count > 0;
 }
 
+/* What is live at the peak or in the end keeps its bytes; other blocks keep their size: they must not exceed the peak. */
+static void reduce(enum plan_part part, double share, struct plan_blocks *blocks)
+{
+	uint64_t count = reduced(blocks->count, share);
+
+	if (count < blocks->count && (part == PLAN_TEMPORARY || part == PLAN_FREED))
+		blocks->bytes = plan_size(blocks) * count;
+	blocks->count = count;
+	if (count == 0)
+		blocks->bytes = 0; /* what rounding left */
+}
+
 /* Those that neither the peak nor the end has; of these some are temporary ones. */
 static void share_rest(const struct plan_blocks *rest, uint64_t temporary, struct plan *plan)
 {
@@ -80,7 +92,7 @@ void plan_make(const struct profile_counts *counts, double share, struct plan *p
 		all = remaining(&all, &plan->parts[part]);
 	share_rest(&all, counts->temporary_count, plan);
 	for (part = 0; part < PLAN_PARTS; part++)
-		plan->parts[part].count = reduced(plan->parts[part].count, share);
+		reduce(part, share, &plan->parts[part]);
 }
 
 uint64_t plan_size(const struct plan_blocks *blocks)

@@ -31,7 +31,7 @@ struct plan {
 };
 
 /* Bytes at the peak and in the end come out exactly, if there are blocks to hold them.  share: from 0 to 1, so many of the blocks
- * of each part are enough, but at least one where there is one; less than 1 makes those that are there larger. */
+ * of each part are enough, but at least one where there is one; those of the peak and the end become larger then. */
 void plan_make(const struct profile_counts *counts, double share, struct plan *plan);
 
 /* The blocks have this size, but for some that are one byte larger.  count is not 0. */

@@ -23,7 +23,7 @@ enum { PATH_SIZE = 4096 };
 
 /* What is known of a location. */
 struct entry {
-	const struct symbol *fast; /* NULL: not looked up yet */
+	const struct symbol *fast;  /* NULL: not looked up yet */
 	const struct symbol *found; /* with inlined functions; NULL: not looked up yet */
 	uint32_t count;
 	uint32_t shown; /* index in found */
@@ -220,8 +220,7 @@ static void look_up_special(struct names *names, const char *name, struct entry 
 	entry->fast = entry->found = &special->symbol;
 }
 
-static enum blame blame_at(const struct names *names, uint32_t location,
-			   const struct symbol *symbol)
+static enum blame blame_at(const struct names *names, uint32_t location, const struct symbol *symbol)
 {
 	const struct profile_location *place = &names->profile->locations[location];
 
@@ -285,8 +284,8 @@ static struct entry *entry_of(struct names *names, uint32_t location)
 	place = &names->profile->locations[location];
 	entry->count = (uint32_t)given_names_at(names->profile, location, &entry->found);
 	if (entry->count == 0)
-		entry->count = (uint32_t)symbols_find(module_at(names, place->module), place->offset,
-						      &entry->found);
+		entry->count = (uint32_t)symbols_find(module_at(names, place->module),
+						      place->offset, &entry->found);
 	choose(names, location, entry);
 	return entry;
 }

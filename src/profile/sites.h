@@ -88,7 +88,7 @@ struct sites {
 	uint32_t untimed_count; /* of them those that the timeline does not show: their growth counts as 0 */
 	uint64_t untimed_bytes; /* their live bytes at the end */
 	uint32_t *of_stack;	/* place of the site by call stack; SITES_NONE: not selected */
-	bool *is_rough; /* by call stack */
+	bool *is_rough;		/* by call stack */
 	uint32_t *of_place;	/* index in items by place; SITES_NONE: no site */
 	uint32_t *series; /* index in the profile's series by call stack; SITES_NONE: has none */
 };

@@ -17,14 +17,22 @@
 #include "report/name.h"
 #include "report/page.h"
 
-enum { AROUND = 2, LINES = 2 * AROUND + 1, FIGURE = 11, NUMBER = 8, INDENT = 2, PATH_WIDTH = 4096, TAB = 4 };
+enum {
+	AROUND = 2,
+	LINES = 2 * AROUND + 1,
+	FIGURE = 11,
+	NUMBER = 8,
+	INDENT = 2,
+	PATH_WIDTH = 4096,
+	TAB = 4
+};
 
 /* Numbers first to first + LINES - 1 of a file. */
 struct excerpt {
 	const char *file;
 	uint32_t first;
-	uint32_t wanted;	/* the site's */
-	char *lines[LINES];	/* NULL: the file has fewer */
+	uint32_t wanted;    /* the site's */
+	char *lines[LINES]; /* NULL: the file has fewer */
 	uint64_t live[LINES];
 	uint64_t alloc[LINES];
 };

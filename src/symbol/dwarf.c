@@ -44,9 +44,9 @@ struct dwarf {
 	Dwfl_Callbacks callbacks;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	uint64_t bias; /* from the main file's addresses to libdwfl's */
-	bool is_asked; /* for the DWARF */
-	Dwarf *debug;  /* NULL: none */
+	uint64_t bias;	     /* from the main file's addresses to libdwfl's */
+	bool is_asked;	     /* for the DWARF */
+	Dwarf *debug;	     /* NULL: none */
 	uint64_t debug_bias; /* from the debug file's addresses to libdwfl's */
 	void *units;	     /* tsearch() of struct dwarf_unit by the address of its entry */
 	bool is_ranged;
@@ -319,8 +319,8 @@ static void put_file(struct dwarf_unit *unit, const char *file, struct dwarf_fra
 
 	frame->file = file;
 	if (file && file[0] != '/')
-		frame->directory =
-			dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
+		frame->directory = dwarf_formstring(
+			dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
 }
 
 static void count_rows(struct dwarf *dwarf, struct dwarf_unit *unit)
@@ -367,8 +367,7 @@ static void put_frames(struct dwarf *dwarf, struct dwarf_unit *unit, uint64_t ad
 		       struct dwarf_limit *limit, struct dwarf_found *found)
 {
 	Dwarf_Die chain[DWARF_FRAMES_MAX];
-	size_t count = dwarf_unit_find(unit, address, limit, chain, DWARF_FRAMES_MAX,
-				       &found->start);
+	size_t count = dwarf_unit_find(unit, address, limit, chain, DWARF_FRAMES_MAX, &found->start);
 
 	found->count = count > 0 ? count : 1;
 	memset(found->frames, 0, found->count * sizeof(found->frames[0]));

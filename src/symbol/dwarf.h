@@ -16,10 +16,10 @@ enum { DWARF_FRAMES_MAX = 128 }; /* functions at one address; of more the outer 
 
 /* One function that an address lies in.  Texts live until the next question. */
 struct dwarf_frame {
-	const char *name;     /* of the linker, or as in the source; NULL = unknown */
-	const char *file;     /* as the compiler wrote it; NULL = unknown */
+	const char *name;      /* of the linker, or as in the source; NULL = unknown */
+	const char *file;      /* as the compiler wrote it; NULL = unknown */
 	const char *directory; /* that file is relative to; NULL = none */
-	uint32_t line;	      /* 0 = unknown */
+	uint32_t line;	       /* 0 = unknown */
 };
 
 struct dwarf_found {
@@ -29,8 +29,8 @@ struct dwarf_found {
 };
 
 struct dwarf_source {
-	const char *path;   /* of the file, also for what lies beside it */
-	int fd;		    /* the file, open for reading; stays the caller's */
+	const char *path; /* of the file, also for what lies beside it */
+	int fd;		  /* the file, open for reading; stays the caller's */
 	const char *search; /* folders for separate debug files: dwfl_standard_find_debuginfo(), elfutils/libdwfl.h */
 };
 

@@ -27,7 +27,7 @@ struct scope {
 };
 
 struct unit {
-	void *entry; /* of the unit */
+	void *entry;	      /* of the unit */
 	struct scope *scopes; /* by entry */
 	uint32_t count;
 	uint32_t room;
@@ -54,8 +54,7 @@ static Dwarf_Die declaration_of(Dwarf_Die *function)
 		Dwarf_Attribute attribute;
 		Dwarf_Die target;
 
-		if (dwarf_attr(&die, links[i], &attribute) &&
-		    dwarf_formref_die(&attribute, &target))
+		if (dwarf_attr(&die, links[i], &attribute) && dwarf_formref_die(&attribute, &target))
 			die = target;
 	}
 	return die;
@@ -86,7 +85,8 @@ static void put_scope(FILE *text, Dwarf_Die *scope, const char *function)
 
 	switch (dwarf_tag(scope)) {
 	case DW_TAG_namespace:
-		fprintf(text, "%.*s::", name ? (int)length : 21, name ? name : "(anonymous namespace)");
+		fprintf(text, "%.*s::", name ? (int)length : 21,
+			name ? name : "(anonymous namespace)");
 		break;
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:

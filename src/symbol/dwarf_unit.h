@@ -23,13 +23,13 @@ struct dwarf_function {
 };
 
 struct dwarf_unit {
-	Dwarf_Die die;	/* in the main file: has the lines */
-	Dwarf_Die body; /* has the functions: the same, or that of a split file */
+	Dwarf_Die die;			  /* in the main file: has the lines */
+	Dwarf_Die body;			  /* has the functions: the same, or that of a split file */
 	struct dwarf_function *functions; /* by low */
 	size_t count;
 	size_t room;
 	bool is_listed;
-	bool is_deep; /* those in functions are listed too */
+	bool is_deep;	/* those in functions are listed too */
 	bool has_lines; /* libdw has read them */
 };
 

@@ -237,30 +237,33 @@ static void read_module(struct symbols_module *module)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-/* Demangled, without its version: "memcpy@@GLIBC_2.14". */
-static const char *function_of(struct symbols *symbols, struct arena_text *raw_name)
+/* The name without its version: "memcpy@@GLIBC_2.14", as only some tables have it.  NULL: too long, or no memory. */
+static struct arena_text *keep_name(struct symbols *symbols, const char *raw_name)
 {
-	const char *version = strchr(raw_name->text, '@');
-	const char *name = raw_name->text;
+	const char *version = strchr(raw_name, '@');
+	struct arena_text *kept;
+	char *plain;
 
-	if (raw_name->value)
-		return raw_name->value;
-	if (version && version > name)
-		name = arena_keep(&symbols->arena, name, (size_t)(version - name));
-	raw_name->value = symbols_demangle(symbols, name ? name : raw_name->text);
-	return raw_name->value;
+	if (strnlen(raw_name, NAME_SIZE_MAX) == NAME_SIZE_MAX)
+		return NULL;
+	if (!version || version == raw_name)
+		return arena_intern(&symbols->arena, raw_name);
+	plain = strndup(raw_name, (size_t)(version - raw_name));
+	kept = plain ? arena_intern(&symbols->arena, plain) : NULL;
+	free(plain);
+	return kept;
 }
 
 static void put_name(struct symbols *symbols, const char *raw_name, struct symbol *symbol)
 {
-	struct arena_text *kept = NULL;
+	struct arena_text *kept = raw_name ? keep_name(symbols, raw_name) : NULL;
 
-	if (raw_name && strnlen(raw_name, NAME_SIZE_MAX) < NAME_SIZE_MAX)
-		kept = arena_intern(&symbols->arena, raw_name);
 	if (!kept)
 		return;
+	if (!kept->value)
+		kept->value = symbols_demangle(symbols, kept->text);
 	symbol->raw_name = kept->text;
-	symbol->function = function_of(symbols, kept);
+	symbol->function = kept->value;
 }
 
 /* From the symbol tables.  symbol->offset is the address. */

@@ -17,7 +17,7 @@
 /* One function that an address lies in. */
 struct symbol {
 	const char *function; /* demangled; NULL = unknown */
-	const char *raw_name; /* as in the table or the DWARF; NULL = unknown */
+	const char *raw_name; /* as in the table or the DWARF, without a version; NULL = unknown */
 	const char *file;     /* source file: its path when it was compiled; NULL = unknown */
 	uint32_t line;	      /* of the call; 0 = unknown */
 	bool inlined;	      /* into the next one */

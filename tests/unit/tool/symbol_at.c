@@ -39,9 +39,8 @@ static void print_symbol(struct symbols *symbols, const char *path, const struct
 	const char *name = symbol->function ? symbols_short(symbols, symbol->function) : NULL;
 	enum blame blame = blame_of(path, symbol->raw_name, symbol->function);
 
-	printf("%s\t%llx\t%s\t%s\t%s", or_dash(symbol->raw_name),
-	       (unsigned long long)symbol->offset, or_dash(symbol->function), or_dash(name),
-	       blame_name(blame));
+	printf("%s\t%llx\t%s\t%s\t%s", or_dash(symbol->raw_name), (unsigned long long)symbol->offset,
+	       or_dash(symbol->function), or_dash(name), blame_name(blame));
 }
 
 static void print_all(struct symbols *symbols, const char *path, struct symbols_module *module,
@@ -64,8 +63,8 @@ int main(int argc, char **argv)
 	int count = argc - all;
 	const char *folder = count > 3 ? words[3] : NULL;
 	bool ask = folder && strcmp(folder, "debuginfod") == 0;
-	struct symbols *symbols = symbols_new(&(struct symbols_options){
-		.debug_dirs = {ask ? NULL : folder}, .debuginfod = ask});
+	struct symbols *symbols = symbols_new(
+		&(struct symbols_options){.debug_dirs = {ask ? NULL : folder}, .debuginfod = ask});
 	struct symbols_module *module;
 	uint8_t id[20];
 	char line[64];

@@ -122,9 +122,14 @@ static void test_limits(void **state)
 	plan_make(&counts, 0.1, &plan);
 	assert_int_equal(plan.parts[PLAN_TEMPORARY].count, 1);
 	assert_int_equal(plan.parts[PLAN_FREED].count, 99);
+	assert_int_equal(plan.parts[PLAN_FREED].bytes, 99);
 	counts.temporary_count = 0;
 	plan_make(&counts, 0.1, &plan);
 	assert_int_equal(plan.parts[PLAN_TEMPORARY].count, 0);
+	counts.free_bytes = counts.free_count = 0;
+	plan_make(&counts, 0.1, &plan);
+	assert_int_equal(plan.parts[PLAN_LIVE_ONLY].count, 100);
+	assert_int_equal(plan.parts[PLAN_LIVE_ONLY].bytes, 1000);
 }
 
 /* Counts that cannot be: nothing overflows, bytes find a block. */

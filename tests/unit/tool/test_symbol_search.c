@@ -31,8 +31,7 @@ static void folders_of_the_options_come_first(void **state)
 
 	(void)state;
 	assert_true(symbol_search_make(&search, &options));
-	assert_string_equal(search.text,
-			    ":.debug:/a:/b:/proc/7/root/usr/lib/debug:/usr/lib/debug");
+	assert_string_equal(search.text, ":.debug:/a:/b:/proc/7/root/usr/lib/debug:/usr/lib/debug");
 	assert_path(&search, 0, "/a/.build-id/ab/cd01ef.debug");
 	assert_path(&search, 1, "/a/.build-id/ab/cd01ef");
 	assert_path(&search, 2, "/b/.build-id/ab/cd01ef.debug");
