@@ -24,7 +24,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 
 /* One address that takes longer, or a file that takes longer in all, is hostile or broken. */
-enum { ADDRESS_S = 5, FILE_S = 60, UNITS_MAX = 1 << 20, RANGES_MAX = 1 << 16 };
+enum { ADDRESS_S = 10, FILE_S = 300, UNITS_MAX = 1 << 20, RANGES_MAX = 1 << 16 };
 
 /* libdw keeps about 50 bytes for each row of the line tables that it has read, and frees them with all the rest only. */
 enum { ROWS_MAX = 2000000 };
@@ -54,6 +54,7 @@ struct dwarf {
 	size_t range_count;
 	size_t row_count; /* of lines that libdw keeps */
 	uint64_t spent_ns;
+	struct dwarf_chain chain; /* of the question at hand */
 	struct dwarf_names names;
 };
 
@@ -363,24 +364,38 @@ static void put_call(struct dwarf_unit *unit, Dwarf_Die *call, struct dwarf_fram
 	put_file(unit, dwarf_filesrc(files, number, NULL, NULL), frame);
 }
 
-static void put_frames(struct dwarf *dwarf, struct dwarf_unit *unit, uint64_t address,
-		       struct dwarf_limit *limit, struct dwarf_found *found)
+/* Names and places of a chain that was found; the first frame has its line. */
+static void put_chain(struct dwarf *dwarf, struct dwarf_unit *unit, struct dwarf_limit *limit,
+		      struct dwarf_found *found)
 {
-	Dwarf_Die chain[DWARF_FRAMES_MAX];
-	size_t count = dwarf_unit_find(unit, address, limit, chain, DWARF_FRAMES_MAX, &found->start);
+	struct dwarf_chain *chain = &dwarf->chain;
 
-	found->count = count > 0 ? count : 1;
+	for (size_t i = 0; i < chain->count; i++) {
+		Dwarf_Die *die = &chain->dies[chain->count - 1 - i];
+
+		found->frames[i].name = dwarf_name(die, &dwarf->names, limit);
+		if (i + 1 < chain->count)
+			put_call(unit, die, &found->frames[i + 1]);
+	}
+}
+
+/* address is in the terms of the debug file. */
+static void look_up(struct dwarf *dwarf, uint64_t address, struct dwarf_limit *limit,
+		    struct dwarf_found *found)
+{
+	struct dwarf_unit *unit = find_unit(dwarf, address, limit);
+
+	if (!unit)
+		return;
+	dwarf_unit_find(unit, address, limit, &dwarf->chain);
+	found->count = dwarf->chain.count > 0 ? dwarf->chain.count : 1;
 	memset(found->frames, 0, found->count * sizeof(found->frames[0]));
 	count_rows(dwarf, unit);
 	put_line(unit, address, &found->frames[0]);
-	for (size_t i = 0; i < count; i++) {
-		Dwarf_Die *die = &chain[count - 1 - i];
-
-		found->frames[i].name = dwarf_name(die, &dwarf->names, limit);
-		if (i + 1 < count)
-			put_call(unit, die, &found->frames[i + 1]);
-	}
-	if (count == 0 && !found->frames[0].line)
+	put_chain(dwarf, unit, limit, found);
+	if (dwarf->chain.count > 0)
+		found->start = dwarf->chain.start - (dwarf->bias - dwarf->debug_bias);
+	else if (!found->frames[0].line)
 		found->count = 0;
 }
 
@@ -388,7 +403,6 @@ void dwarf_find(struct dwarf *dwarf, uint64_t address, struct dwarf_found *found
 {
 	uint64_t begin_ns = dwarf_now();
 	struct dwarf_limit limit = {.end_ns = begin_ns + ADDRESS_S * NS_PER_S};
-	struct dwarf_unit *unit;
 
 	found->count = 0;
 	found->start = 0;
@@ -400,12 +414,7 @@ void dwarf_find(struct dwarf *dwarf, uint64_t address, struct dwarf_found *found
 	}
 	if (dwarf->spent_ns > FILE_S * NS_PER_S || !dwarf_has_any(dwarf))
 		return;
-	address += dwarf->bias - dwarf->debug_bias;
-	unit = find_unit(dwarf, address, &limit);
-	if (unit)
-		put_frames(dwarf, unit, address, &limit, found);
-	if (found->start > 0)
-		found->start -= dwarf->bias - dwarf->debug_bias;
+	look_up(dwarf, address + (dwarf->bias - dwarf->debug_bias), &limit, found);
 	dwarf->spent_ns += limit.is_over ? FILE_S * NS_PER_S : dwarf_now() - begin_ns;
 }
 

@@ -164,25 +164,24 @@ static bool descend(Dwarf_Die *scope, uint64_t address, struct dwarf_limit *limi
 	return more;
 }
 
-size_t dwarf_unit_find(struct dwarf_unit *unit, uint64_t address, struct dwarf_limit *limit,
-		       Dwarf_Die *chain, size_t max, uint64_t *start)
+void dwarf_unit_find(struct dwarf_unit *unit, uint64_t address, struct dwarf_limit *limit,
+		     struct dwarf_chain *chain)
 {
 	struct dwarf_function *function = find_function(unit, address, limit);
 	Dwarf_Die scope;
-	size_t count = 0;
 
-	if (!function || max == 0)
-		return 0;
-	*start = function->low;
+	chain->count = 0;
+	if (!function)
+		return;
+	chain->start = function->low;
 	scope = function->die;
-	chain[count++] = scope;
-	for (unsigned depth = 0; depth < DWARF_WALK_DEPTH && count < max; depth++) {
+	chain->dies[chain->count++] = scope;
+	for (unsigned i = 0; i < DWARF_WALK_DEPTH && chain->count < DWARF_FRAMES_MAX; i++) {
 		if (!descend(&scope, address, limit))
 			break;
 		if (dwarf_tag(&scope) == DW_TAG_inlined_subroutine)
-			chain[count++] = scope;
+			chain->dies[chain->count++] = scope;
 	}
-	return count;
 }
 
 void dwarf_unit_free(struct dwarf_unit *unit)

@@ -13,6 +13,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbol/dwarf.h"
 #include "symbol/dwarf_walk.h"
 
 /* One range of a function's addresses. */
@@ -33,10 +34,15 @@ struct dwarf_unit {
 	bool has_lines; /* libdw has read them */
 };
 
-/* The concrete function at address and the inlined calls in it that lead there, outermost first, into chain[max].
- * Returns how many, 0 if there is no function; *start is where the function's range begins. */
-size_t dwarf_unit_find(struct dwarf_unit *unit, uint64_t address, struct dwarf_limit *limit,
-		       Dwarf_Die *chain, size_t max, uint64_t *start);
+/* The concrete function at an address and the inlined calls in it that lead there, outermost first. */
+struct dwarf_chain {
+	size_t count;	/* 0: no function is known */
+	uint64_t start; /* of the concrete function's range */
+	Dwarf_Die dies[DWARF_FRAMES_MAX];
+};
+
+void dwarf_unit_find(struct dwarf_unit *unit, uint64_t address, struct dwarf_limit *limit,
+		     struct dwarf_chain *chain);
 void dwarf_unit_free(struct dwarf_unit *unit);
 
 #endif

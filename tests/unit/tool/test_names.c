@@ -32,6 +32,7 @@ enum {
 	IN_OTHER,
 	IN_VDSO,
 	IN_RELATIVE,
+	IN_INLINED,
 	LOCATIONS
 };
 
@@ -55,6 +56,31 @@ void *xmalloc(size_t size)
 {
 	__asm__ volatile("" : "+r"(size));
 	return NULL;
+}
+
+static uintptr_t returns_to;
+
+__attribute__((noinline)) static void remember_return(void)
+{
+	returns_to = (uintptr_t)__builtin_return_address(0);
+}
+
+static inline __attribute__((always_inline)) void xcalloc(void)
+{
+	remember_return();
+	__asm__ volatile("" ::: "memory");
+}
+
+static inline __attribute__((always_inline)) void remember_entry(void)
+{
+	xcalloc();
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void handle_request(void)
+{
+	remember_entry();
+	__asm__ volatile("" ::: "memory");
 }
 
 int main(void);
@@ -117,6 +143,8 @@ static int make_profile(void **state)
 	set_location(IN_OTHER, OTHER, in_file((void *)helper) + 1);
 	set_location(IN_VDSO, VDSO, 0x300);
 	set_location(IN_RELATIVE, RELATIVE, in_file((void *)helper) + 1);
+	handle_request();
+	set_location(IN_INLINED, PROGRAM, returns_to - image.bias);
 	profile = (struct profile){.program = program,
 				   .directory = folder,
 				   .modules = modules,
@@ -157,6 +185,53 @@ static void functions_of_locations(void **state)
 	}
 	assert_null(at(names, LOCATIONS)->function);
 	assert_null(at(names, UINT32_MAX)->function);
+	names_free(names);
+}
+
+/* Of functions inlined into each other the innermost own one is shown: the allocator's wrapper is passed. */
+static void own_functions_that_are_inlined(void **state)
+{
+	struct names *names = names_new(&profile);
+	const struct symbol *found;
+	size_t count;
+
+	(void)state;
+	assert_string_equal(names_at_fast(names, IN_INLINED)->function, "handle_request");
+	assert_true(names_is_own_fast(names, IN_INLINED));
+	assert_false(names_is_unsettled(names, IN_INLINED));
+	names_prepare(names, NULL);
+	count = names_at(names, IN_INLINED, &found);
+	/* The test may be built without debug information. */
+	if (count == 1) {
+		names_free(names);
+		skip();
+	}
+	assert_int_equal(count, 3);
+	assert_string_equal(found[0].function, "xcalloc");
+	assert_string_equal(found[1].function, "remember_entry");
+	assert_string_equal(found[2].function, "handle_request");
+	assert_true(found[0].inlined && found[1].inlined && !found[2].inlined);
+	assert_int_equal(names_shown(names, IN_INLINED), 1);
+	assert_false(names_is_own_function(names, IN_INLINED, 0));
+	assert_true(names_is_own_function(names, IN_INLINED, 1));
+	assert_true(names_is_own_function(names, IN_INLINED, 2));
+	assert_false(names_is_own_function(names, IN_INLINED, 3));
+	assert_null(names_at_fast(names, IN_INLINED)->file);
+	names_free(names);
+}
+
+/* Without own ones, and where nothing is known, the function that is not inlined is shown. */
+static void shown_without_own_functions(void **state)
+{
+	static const uint32_t places[] = {IN_XMALLOC, IN_LIBC, SPECIAL, IN_JIT, IN_OTHER};
+	struct names *names = names_new(&profile);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+		assert_int_equal(names_shown(names, places[i]), 0);
+	assert_int_equal(names_shown(names, LOCATIONS), 0);
+	assert_string_equal(names_short(names, "std::vector<int>::push_back(int)"),
+			    "std::vector<...>::push_back");
 	names_free(names);
 }
 
@@ -285,6 +360,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_of_locations),
+		cmocka_unit_test(own_functions_that_are_inlined),
+		cmocka_unit_test(shown_without_own_functions),
 		cmocka_unit_test(own_code),
 		cmocka_unit_test(allocation_sites),
 		cmocka_unit_test(problems_are_told),

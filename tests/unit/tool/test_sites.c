@@ -45,7 +45,38 @@ static const struct site *site_of(enum spot spot)
 	return NULL;
 }
 
+static const struct site *rough_site(void)
+{
+	for (uint32_t i = 0; i < sites->count; i++)
+		if (sites->items[i].rough_count > 0)
+			return &sites->items[i];
+	return NULL;
+}
+
 static const struct growth_interval whole = {0, 60 * SECOND};
+
+/* Symbol tables know functions only: what is shown has its line looked up. */
+static void test_sites_become_lines(void **state)
+{
+	struct model *model = model_new();
+	const struct site *site;
+
+	(void)state;
+	build(model, NULL, whole);
+	site = site_of(REMEMBER);
+	assert_int_equal(places_get(places, site->place)->symbol->line, 88);
+	assert_int_equal(site->rough_count, 0);
+	assert_int_not_equal(places_find_fast(places, REMEMBER), site->place);
+	/* Where there are no lines both are one place. */
+	assert_int_equal(places_find_fast(places, LOAD), places_find(places, LOAD));
+	sites_refine(sites, 1u << SITES_KEYS);
+	sites_sort(sites, SITES_COUNT);
+	for (unsigned key = 0; key < SITES_KEYS; key++)
+		sites_sort(sites, (enum sites_key)key);
+	assert_true(!rough_site() || sites_value(&rough_site()->counts, SITES_LIVE) == 0);
+	assert_int_equal(sites->totals.live_bytes, profile_live_bytes(&model->profile.totals));
+	end(model);
+}
 
 /* Two return addresses in one function are one site; with lines that differ they are two. */
 static void test_places(void **state)
@@ -253,11 +284,17 @@ static void test_inexact(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_places),	 cmocka_unit_test(test_places_of_modules),
-		cmocka_unit_test(test_sums),	 cmocka_unit_test(test_every_order),
-		cmocka_unit_test(test_heaviest), cmocka_unit_test(test_selected),
-		cmocka_unit_test(test_interval), cmocka_unit_test(test_interval_to_the_end),
-		cmocka_unit_test(test_nothing),	 cmocka_unit_test(test_inexact),
+		cmocka_unit_test(test_sites_become_lines),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_places_of_modules),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_every_order),
+		cmocka_unit_test(test_heaviest),
+		cmocka_unit_test(test_selected),
+		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_interval_to_the_end),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_inexact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
