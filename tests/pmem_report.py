@@ -3,7 +3,7 @@
 
 read() runs the tool and checks what doc/JSON.md promises of every output; the first broken promise
 raises ReportError.  Entries have the names of pmem_log's, and what a log does not hold beside them.
-Frame 0 is the allocator's function, as in a log; names are those of the tool, demangled.  Offsets are
+Frames are the physical ones: inlined functions are left out.  Frame 0 is the allocator's function, as in a log; names are those of the tool, demangled.  Offsets are
 those of the module's file, whether or not there is a name.
 
 The output of a large profile is hundreds of megabytes: frames become shared tuples while it is parsed.
@@ -32,6 +32,8 @@ class _Frames:
     def __call__(self, row):
         if "raw_name" not in row:
             return row
+        if row["inlined"]:
+            return None
         key = row["module"], row["offset"], row["function"]
         if key not in self.known:
             mark = row["function"] if row["offset"] is None else None
@@ -59,8 +61,8 @@ class Report:
 
 def _entry(stack):
     entry = pmem_log.Frame("libpmem.so", stack["entry"] or "", 0, 0, None)
-    return Entry(stack["id"], stack["live_bytes"], stack["alloc_bytes"], stack["free_bytes"], [entry] + stack["frames"],
-                 stack["live_blocks"], stack["alloc_blocks"], stack["free_blocks"], stack["peak_bytes"],
+    return Entry(stack["id"], stack["live_bytes"], stack["alloc_bytes"], stack["free_bytes"],
+                 [entry] + [f for f in stack["frames"] if f], stack["live_blocks"], stack["alloc_blocks"], stack["free_blocks"], stack["peak_bytes"],
                  stack["peak_blocks"], stack["temporary_blocks"], stack["sizes"], stack["inexact"])
 
 

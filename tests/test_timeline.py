@@ -169,7 +169,7 @@ def test_growth_is_said_with_its_rate_and_its_site(grown, tool):
     growing = stack_of(document, "grow")
     assert growing["growth_bytes"] >= 0.9 * STEPS * STEP
     text = " ".join(tool("report", pmem_report.find(grown.folder)[0]).stdout.decode().split())
-    assert re.search(r"growing 1\d\d(\.\d)? MiB/min since \d\d:\d\d:\d\d\. grow makes (>99|100) % of the growth and holds 6\.9 MiB", text)
+    assert re.search(r"growing 1\d\d(\.\d)? MiB/min since \d\d:\d\d:\d\d\. grow \(timeline\.c:\d+\) makes (>99|100) % of the growth and holds 6\.9 MiB", text)
 
 
 def test_an_interval_has_its_share_of_the_growth(grown, tool):
@@ -195,4 +195,4 @@ def test_no_timeline_where_none_is_wanted(run, tool, program):
     growing = stack_of(document, "grow")
     assert growing["live_bytes"] == 20 * STEP
     text = tool("report", pmem_report.find(result.folder)[0]).stdout.decode()
-    assert "grow holds 1.3 MiB" in text and "growing" not in text
+    assert re.search(r"grow \(timeline\.c:\d+\) holds 1\.3 MiB", text) and "growing" not in text
