@@ -429,7 +429,7 @@ def test_failures(tool, growing, tmp_path):
                           ((growing, tmp_path / "missing@host.prof"), "missing@host.prof: No such file"),
                           (("%s@1h" % growing, growing), "@1h: the profile ends"),
                           (("%s@soon" % growing, growing), "@soon: no time such as"),
-                          (("@1s", growing), "no profile in this folder")]:
+                          (("@1s", growing), "no profile (*.prof) in this folder")]:
         result = tool("diff", *argv)
         assert (result.returncode, result.stdout) == (1, b"")
         assert result.stderr.decode().startswith("pmem diff: ") and message in result.stderr.decode()

@@ -93,7 +93,7 @@ def test_damaged(info, tmp_path):
 
 
 @pytest.mark.parametrize("arguments, code, words", [
-    ((), 1, "no profile in this folder; make one with: pmem run -- PROGRAM"),
+    ((), 1, "no profile (*.prof) in this folder; make one with: pmem run -- PROGRAM"),
     (("missing.prof",), 1, "missing.prof: No such file or directory"),
     (("2000000000",), 1, "no such process"),
     (("text",), 1, "text: not a profile"),

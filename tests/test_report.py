@@ -259,6 +259,75 @@ def test_a_damaged_profile_says_so_first(case, tool, tmp_path):
         assert result.stderr.startswith(b"pmem report: ") and result.stderr.count(b"\n") == 1
 
 
+INLINED = """#include <stdlib.h>
+void *kept[64];
+#define INLINED static inline __attribute__((always_inline)) void
+INLINED leaf_with_a_name_of_some_length(int i) { kept[i] = malloc(50000); }
+INLINED middle(int i) { leaf_with_a_name_of_some_length(i); }
+INLINED serve(int i) { middle(i); }
+int main(void) {
+	for (volatile int i = 0; i < 40; i++)
+		serve(i);
+	return 0;
+}
+"""
+
+
+@pytest.fixture
+def inlined(run, tmp_path):
+    """The program above, all of it inlined into main(), and what it recorded."""
+    (tmp_path / "inlined.c").write_text(INLINED)
+    subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id", "-o", tmp_path / "inlined", tmp_path / "inlined.c"], check=True)
+    result = run([tmp_path / "inlined"])
+    assert result.code == 0
+    return tmp_path / "inlined", result.folder
+
+
+def branches(text):
+    """[(indent, function, where)] of the lines with shares."""
+    found = re.findall(r"^ *\S+ %  +[\d.]+ \S+  ( *)(\S+)(?:  (\S+))?$", text, re.M)
+    return [(len(indent), function, where) for indent, function, where in found]
+
+
+def test_inlined_callers(inlined, tool):
+    """Each function that was inlined is a caller, as if it were not."""
+    leaf = "leaf_with_a_name_of_some_length"
+    assert branches(output(tool("report", "--tree", inlined[1]))) == [
+        (0, "main", "inlined.c:9"), (1, "serve", "inlined.c:6"), (2, "middle", "inlined.c:5"), (3, leaf, "inlined.c:4")]
+    text = output(tool("report", "--callers", inlined[1]))
+    assert branches(text) == [(0, "middle", "inlined.c:5"), (1, "serve", "inlined.c:6"), (2, "main", "inlined.c:9")]
+    assert leaf + " (inlined.c:4)" in " ".join(text.split())
+    everything = branches(output(tool("report", "--tree", "--all-frames", inlined[1])))
+    assert [function for _, function, _ in everything][-4:] == ["main", "serve", "middle", leaf]
+
+
+def test_line_numbers_are_whole(inlined, tool):
+    text = output(tool("report", "--sizes", inlined[1]))
+    assert re.search(r"leaf_\S*\.\.\.\S+  inlined\.c:4$", text, re.M), text
+    assert max(map(len, text.splitlines())) <= 80
+    for view in ("--sizes", "--tree", "--peak", "--leaks"):
+        narrow = subprocess.run([tool.program, "report", view, inlined[1]], capture_output=True, check=True,
+                                env=pmem_run.environment(None, {"COLUMNS": "40"})).stdout.decode()
+        assert re.search(r"  \S+:4(  \(inlined\))?$", narrow, re.M), narrow
+
+
+def test_a_replaced_program_is_named_first(inlined, tool):
+    program, folder = inlined
+    assert "NO NAMES" not in output(tool("report", folder))
+    program.unlink()
+    (program.parent / "inlined.c").write_text(INLINED.replace("50000", "60000"))
+    subprocess.run(["gcc", "-O2", "-g", "-Wl,--build-id", "-o", program, program.parent / "inlined.c"], check=True)
+    for view in ("--tree", "--leaks", "--peak", "--threads", "--by=live"):
+        lines = output(tool("report", view, folder)).splitlines()
+        assert lines[1:3] == ["  NO NAMES: inlined was replaced since. Keep the old file and pass --sysroot, or",
+                              "  run pmem bundle before you rebuild."]
+
+
+def test_nothing_matches(case, tool):
+    text = output(tool("report", "--focus", "nomatch*", case("65-peak-truth")))
+    assert "no call stack matches" in text and "\n\n\n" not in text
+
+
 USAGE = [
     (["report", "--by", "size"], "no such key; there are live, peak, alloc, count, temporary and growth"),
     (["report", "--top", "0"], "--top 0: no number"),

@@ -142,12 +142,22 @@ static unsigned step(const char *text)
 	return *text && !length ? 1 : length;
 }
 
-/* True for what a terminal would obey: C0, DEL, and C1 (as UTF-8: 0xc2 0x80 to 0x9f). */
-static bool is_control(const char *text)
+/* The characters that turn the direction of what follows: U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069. */
+static bool turns_text(const unsigned char *text)
 {
-	unsigned char byte = (unsigned char)text[0];
+	if (text[0] != 0xe2)
+		return false;
+	if (text[1] == 0x80)
+		return text[2] == 0x8e || text[2] == 0x8f || (text[2] >= 0xaa && text[2] <= 0xae);
+	return text[1] == 0x81 && text[2] >= 0xa6 && text[2] <= 0xa9;
+}
 
-	return byte < 0x20 || byte == 0x7f || (byte == 0xc2 && (unsigned char)text[1] < 0xa0);
+bool output_is_control(const char *text)
+{
+	const unsigned char *bytes = (const unsigned char *)text;
+
+	return bytes[0] < 0x20 || bytes[0] == 0x7f || (bytes[0] == 0xc2 && bytes[1] < 0xa0) ||
+	       turns_text(bytes);
 }
 
 /* Prints count characters of text; returns where the next begins. */
@@ -156,7 +166,7 @@ static const char *put_safe(FILE *file, const char *text, unsigned count)
 	unsigned length;
 
 	for (; count && (length = step(text)) != 0; count--, text += length) {
-		if (is_control(text) || !utf8_length(text))
+		if (output_is_control(text) || !utf8_length(text))
 			fputc('?', file);
 		else
 			fwrite(text, 1, length, file);

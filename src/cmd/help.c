@@ -20,8 +20,8 @@ void overview_print(FILE *file)
 	      file);
 	for (cmd = cmd_table; cmd->name; cmd++)
 		fprintf(file, "  %-8s %s\n", cmd->name, cmd->summary);
-	fputs("\n`pmem help COMMAND` explains one.  `pmem PROGRAM ...` is short for `pmem run "
-	      "PROGRAM ...`.\n",
+	fputs("\n`pmem help COMMAND` explains one.\n"
+	      "`pmem PROGRAM ...` is short for `pmem run PROGRAM ...`.\n",
 	      file);
 }
 

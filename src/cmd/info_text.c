@@ -130,11 +130,12 @@ static void put_heap(const struct profile *profile, const struct output *out)
 	char live[UNITS_SIZE], peak[UNITS_SIZE], all[UNITS_SIZE], calls[UNITS_SIZE];
 
 	begin(out, "heap");
-	fprintf(out->file, "%s live, peak %s, %s allocated in %s calls\n",
+	fprintf(out->file, "%s live, peak %s, %s allocated in %s call%s\n",
 		units_bytes(profile_live_bytes(&profile->totals), live),
 		units_bytes(get(&profile->header.peak_bytes), peak),
 		units_bytes(profile->totals.alloc_bytes, all),
-		units_count(profile->totals.alloc_count, calls));
+		units_count(profile->totals.alloc_count, calls),
+		profile->totals.alloc_count == 1 ? "" : "s");
 }
 
 static void put_count(const struct output *out, uint64_t count, const char *one, const char *more)

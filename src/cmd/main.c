@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,13 +68,21 @@ static int dispatch(int argc, char **argv)
 	return cmd ? run_verb(cmd, argc - 1, argv + 1) : cmd_run(argc, argv);
 }
 
+/* Where SIGPIPE is ignored: the failed write was an earlier one, whose errno is gone. */
+static bool reader_is_gone(void)
+{
+	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
 /* A report that did not reach its file must not pass for one that did.  EPIPE: the reader has had enough. */
 static bool flush_output(void)
 {
 	errno = 0;
 	if (!ferror(stdout) && fflush(stdout) == 0)
 		return true;
-	if (errno == EPIPE)
+	if (errno == EPIPE || (!errno && reader_is_gone()))
 		return true;
 	fprintf(stderr, "pmem: standard output: %s\n", errno ? strerror(errno) : "write error");
 	return false;

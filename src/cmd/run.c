@@ -105,10 +105,23 @@ static int fail(int code, const struct error *err)
 	return code;
 }
 
-/* A refusal: the sentence begins with what matters most. */
+/* A refusal: the sentence begins with what matters most.  In lines of 80 columns, unless a path is longer. */
 static int refuse(int code, const struct error *err)
 {
-	fprintf(stderr, "pmem: %s\n", err->text);
+	const int margin = fprintf(stderr, "pmem:");
+	const char *word = err->text;
+	int column = margin;
+
+	while (*word) {
+		int length = (int)strcspn(word, " ");
+
+		if (column > margin && column + 1 + length > 80)
+			column = fprintf(stderr, "\n%*s", margin, "") - 1;
+		column += fprintf(stderr, " %.*s", length, word);
+		word += length;
+		word += *word == ' ';
+	}
+	fputc('\n', stderr);
 	return code;
 }
 

@@ -21,7 +21,8 @@
 #include "cmd/run_verdict.h"
 #include "profile/profile.h"
 
-enum { OTHERS_MAX = 5, LINE_SIZE = 2048 };
+/* OTHERS_READ: of a build's thousands of profiles those with the largest peaks are looked into for growth. */
+enum { OTHERS_MAX = 5, OTHERS_READ = 64, LINE_SIZE = 2048 };
 
 static const char *base_name(const char *path)
 {
@@ -102,12 +103,13 @@ static void print_heap(const struct profile *profile, int status, FILE *file)
 	const char *when = !profile->is_live && WIFSIGNALED(status) ? "when killed"
 								    : say_when(profile);
 
-	print_line(file, "  heap     %s live %s, peak %s at %s, %s allocated in %s calls",
+	print_line(file, "  heap     %s live %s, peak %s at %s, %s allocated in %s call%s",
 		   units_bytes(profile_live_bytes(&profile->totals), live), when,
 		   units_bytes(profile->header.peak_bytes, peak),
 		   units_duration(profile->header.peak_ns, at),
 		   units_bytes(profile->totals.alloc_bytes, bytes),
-		   units_count(profile->totals.alloc_count, calls));
+		   units_count(profile->totals.alloc_count, calls),
+		   profile->totals.alloc_count == 1 ? "" : "s");
 }
 
 static void print_rss(const struct profile *profile, FILE *file)
@@ -128,18 +130,22 @@ static void print_rss(const struct profile *profile, FILE *file)
 /* "nothing lost", or every loss by its name. */
 static void say_losses(const struct profile *profile, char text[LINE_SIZE])
 {
-	size_t length = (size_t)snprintf(text, LINE_SIZE, "%s",
-					 profile_losses(profile) ? "lost" : "nothing lost");
+	const char *before = "lost ";
 	char count[UNITS_SIZE];
+	size_t length = 0;
 	uint64_t losses;
 	uint32_t i;
 
 	for (i = 0; i < FORMAT_LOSS_KINDS; i++) {
 		losses = profile->header.losses[i];
 		if (losses && length < LINE_SIZE - 100)
-			length += (size_t)snprintf(text + length, 100, ", %s %.40s",
+			length += (size_t)snprintf(text + length, 100, "%s%s %.40s", before,
 						   units_count(losses, count), profile_loss_name(i));
+		if (length)
+			before = ", ";
 	}
+	if (!length)
+		strcpy(text, "nothing lost");
 }
 
 static void print_cost(const struct profile *profile, uint64_t run_ns, FILE *file)
@@ -159,8 +165,16 @@ static void print_cost(const struct profile *profile, uint64_t run_ns, FILE *fil
 /* What makes the figures less than the whole truth; comes before them. */
 static void print_gaps(const struct profile *profile, FILE *file)
 {
+	uint64_t events = profile->header.losses[FORMAT_LOSS_EVENTS];
+	char count[UNITS_SIZE];
 	char at[UNITS_SIZE];
 
+	if (events)
+		print_line(file, "  partial  %s allocations or frees were not recorded",
+			   units_count(events, count));
+	if (profile->refused_setting[0])
+		print_line(file, "  setting  not understood, default used: %s",
+			   profile->refused_setting);
 	if (profile->damage[0])
 		print_line(file, "  partial  %s", profile->damage);
 	if (profile->header.state == FORMAT_STATE_STOPPED)
@@ -175,17 +189,24 @@ static void print_gaps(const struct profile *profile, FILE *file)
 			   units_duration(profile->header.flushed_ns, at));
 }
 
-static void print_main(const struct run_summary *summary, const struct profile *profile, FILE *file)
+/* next: the path of the profile to look at. */
+static void print_main(const struct run_summary *summary, const struct profile *profile,
+		       const char *next, FILE *file)
 {
 	char text[RUN_VERDICT_SIZE], took[UNITS_SIZE], end[100], quoted[LINE_SIZE];
 	const char *name = profile->program_name[0] ? profile->program_name
 						    : base_name(summary->program);
-	const char *path = quote(short_path(profile->path), quoted);
+	const char *path = quote(short_path(next), quoted);
 
 	print_line(file, "pmem: %s (pid %ld), %s, %s", name, (long)summary->child->pid,
 		   units_duration(summary->child->duration_ns, took),
 		   say_end(summary->child->status, end));
 	print_gaps(profile, file);
+	if (!profile->is_live && WIFEXITED(summary->child->status) &&
+	    profile->header.state == FORMAT_STATE_RECORDING)
+		print_line(file,
+			   "  partial  it did not pass exit: it executed a program that was not "
+			   "recorded, or ended by a raw system call");
 	print_heap(profile, summary->child->status, file);
 	print_line(file, "  verdict  %s", run_verdict(profile, text));
 	print_rss(profile, file);
@@ -221,7 +242,7 @@ static void print_nothing(const struct run_summary *summary, const char *why, FI
 
 static void print_other(const struct run_summary *summary, const char *path, FILE *file)
 {
-	char live[UNITS_SIZE], peak[UNITS_SIZE];
+	char live[UNITS_SIZE], peak[UNITS_SIZE], growth[RUN_VERDICT_SIZE], figures[LINE_SIZE];
 	struct profile *profile;
 	struct error err;
 	const char *name;
@@ -231,11 +252,15 @@ static void print_other(const struct run_summary *summary, const char *path, FIL
 		return;
 	}
 	name = profile->program_name[0] ? profile->program_name : "?";
-	print_line(file, "  + %s %s (pid %" PRIu32 "): %s live %s, peak %s, %s",
+	if (run_verdict_growth(profile, growth))
+		snprintf(figures, sizeof(figures), "%s", growth);
+	else
+		snprintf(figures, sizeof(figures), "%s live %s, peak %s",
+			 units_bytes(profile_live_bytes(&profile->totals), live), say_when(profile),
+			 units_bytes(profile->header.peak_bytes, peak));
+	print_line(file, "  + %s %s (pid %" PRIu32 "): %s, %s",
 		   profile->header.pid == (uint32_t)summary->child->pid ? "before:" : "child", name,
-		   profile->header.pid, units_bytes(profile_live_bytes(&profile->totals), live),
-		   say_when(profile), units_bytes(profile->header.peak_bytes, peak),
-		   short_path(path));
+		   profile->header.pid, figures, short_path(path));
 	profile_close(profile);
 }
 
@@ -251,11 +276,49 @@ static void print_others(const struct run_summary *summary, const struct run_fou
 			   summary->folder);
 }
 
+static int64_t rate_of(const char *path)
+{
+	struct profile *profile;
+	struct error ignored;
+	int64_t rate;
+
+	if (!profile_open(path, &profile, &ignored))
+		return 0;
+	rate = run_verdict_rate(profile);
+	profile_close(profile);
+	return rate;
+}
+
+/* Moves the other process that grows fastest to the front of the others; false: none grows. */
+static bool move_grower_first(struct run_found *found)
+{
+	unsigned first = found->has_main, best = 0, i;
+	struct run_found_profile grower;
+	int64_t most = 0;
+
+	for (i = first; i < found->count && i < first + OTHERS_READ; i++) {
+		int64_t rate = rate_of(found->profiles[i].path);
+
+		if (rate <= most)
+			continue;
+		most = rate;
+		best = i;
+	}
+	if (!most)
+		return false;
+	grower = found->profiles[best];
+	memmove(&found->profiles[first + 1], &found->profiles[first],
+		(best - first) * sizeof(grower));
+	found->profiles[first] = grower;
+	return true;
+}
+
 void run_summary_print(const struct run_summary *summary, FILE *file)
 {
 	struct run_found found = {NULL, 0, false};
 	struct profile *profile = NULL;
 	struct error err = {""};
+	bool other_grows;
 
 	fflush(file);
 	if (summary->moved)
@@ -264,8 +327,12 @@ void run_summary_print(const struct run_summary *summary, FILE *file)
 	if (run_found_collect(summary->folder, summary->run_id, summary->child->pid, &found, &err) &&
 	    found.has_main)
 		profile_open(found.profiles[0].path, &profile, &err);
+	other_grows = move_grower_first(&found);
 	if (profile)
-		print_main(summary, profile, file);
+		print_main(summary, profile,
+			   other_grows && !run_verdict_rate(profile) ? found.profiles[1].path
+								     : profile->path,
+			   file);
 	else
 		print_nothing(summary, err.text[0] ? err.text : NULL, file);
 	if (profile)

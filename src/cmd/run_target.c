@@ -135,9 +135,8 @@ static int refuse_rights(const char *who, const struct stat *st, struct error *e
 	if (st->st_mode & S_ISUID && st->st_uid != getuid()) {
 		owner = getpwuid(st->st_uid);
 		error_set(err,
-			  "nothing was recorded: %s is setuid (its loader ignores LD_PRELOAD; do "
-			  "this instead: "
-			  "run pmem as user %s, or %s)",
+			  "nothing was recorded: %s is setuid (its loader ignores LD_PRELOAD; "
+			  "do this instead: run pmem as user %s, or %s)",
 			  who, owner ? owner->pw_name : "that owns it", copy);
 	} else {
 		error_set(

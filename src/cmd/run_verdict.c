@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * run_verdict.c - the largest site of the live bytes, and the end of the timeline in words.
+ * run_verdict.c - the end of the timeline in words, and who is to blame: of a growing heap the one that grows most, else the
+ * one that holds most.
  */
 #include "cmd/run_verdict.h"
 
@@ -24,7 +25,44 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The function's name, cut in the middle: names of templates can be pages long. */
+/* What the sentence needs: all of one profile. */
+struct verdict {
+	const struct profile *profile;
+	struct growth growth;
+	struct names *names;
+	struct places *places;
+	struct sites *sites; /* NULL: nobody can be named */
+};
+
+static void verdict_open(struct verdict *verdict, const struct profile *profile)
+{
+	const struct growth_interval whole = {0, profile->duration_ns};
+	struct sites_query query = {.profile = profile, .interval = whole};
+	struct error ignored;
+
+	*verdict = (struct verdict){.profile = profile};
+	growth_of_process(profile, &whole, &verdict->growth);
+	if (verdict->growth.kind != GROWTH_UNKNOWN)
+		query.interval = (struct growth_interval){verdict->growth.since_ns,
+							  verdict->growth.until_ns};
+	verdict->names = names_new(profile);
+	verdict->places = verdict->names ? places_new(profile, verdict->names) : NULL;
+	query.names = verdict->names;
+	query.places = verdict->places;
+	if (verdict->places && !sites_build(&query, &verdict->sites, &ignored))
+		verdict->sites = NULL;
+}
+
+static void verdict_close(struct verdict *verdict)
+{
+	sites_free(verdict->sites);
+	if (verdict->places)
+		places_free(verdict->places);
+	if (verdict->names)
+		names_free(verdict->names);
+}
+
+/* The function's name, cut in the middle: even short names of templates can be long. */
 static void shorten(const char *name, char text[FUNCTION_MAX + 1])
 {
 	size_t length = strlen(name), left = (FUNCTION_MAX - 3) * 2 / 3,
@@ -37,9 +75,11 @@ static void shorten(const char *name, char text[FUNCTION_MAX + 1])
 }
 
 /* "function (file:line)", "function (module)" or "module+0xoffset". */
-static void name_place(const struct place *place, const struct profile_module *module,
-		       char text[RUN_VERDICT_SIZE])
+static void name_site(const struct verdict *verdict, const struct site *site,
+		      char text[RUN_VERDICT_SIZE])
 {
+	const struct place *place = places_get(verdict->places, site->place);
+	const struct profile_module *module = places_module(verdict->places, place);
 	const struct symbol *symbol = place->symbol;
 	const char *object = module && module->path[0] ? base_name(module->path)
 						       : "code outside of modules";
@@ -49,7 +89,7 @@ static void name_place(const struct place *place, const struct profile_module *m
 		snprintf(text, RUN_VERDICT_SIZE, "%.100s+0x%" PRIx64, object, symbol->offset);
 		return;
 	}
-	shorten(symbol->function, function);
+	shorten(names_short(verdict->names, symbol->function), function);
 	if (symbol->file)
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s:%u)", function,
 			 base_name(symbol->file), symbol->line);
@@ -60,88 +100,119 @@ static void name_place(const struct place *place, const struct profile_module *m
 }
 
 /* "Session::remember (session.rs:88) holds 371.2 MiB, 90 %"; false: nobody can be named. */
-static bool say_holder(const struct sites *sites, char text[RUN_VERDICT_SIZE])
+static bool say_holder(const struct verdict *verdict, char text[RUN_VERDICT_SIZE])
 {
-	const struct site *site = sites->items;
+	const struct sites *sites = verdict->sites;
 	char name[RUN_VERDICT_SIZE], size[UNITS_SIZE], share[UNITS_SIZE];
-	const struct place *place;
+	const struct site *site;
 
+	if (!sites)
+		return false;
+	sites_sort(verdict->sites, SITES_LIVE);
+	site = sites->items;
 	if (!sites->count || !site->counts.live_bytes)
 		return false;
-	place = places_get(sites->query.places, site->place);
-	name_place(place, places_module(sites->query.places, place), name);
+	name_site(verdict, site, name);
 	snprintf(text, RUN_VERDICT_SIZE, "%.300s holds %s, %s", name,
 		 units_bytes(site->counts.live_bytes, size),
 		 units_share(site->counts.live_bytes, sites->totals.live_bytes, share));
 	return true;
 }
 
-static bool find_holder(const struct profile *profile, char text[RUN_VERDICT_SIZE])
+static bool find_grower(const struct verdict *verdict, struct sites_grower *grower)
 {
-	struct names *names = names_new(profile);
-	struct places *places = names ? places_new(profile, names) : NULL;
-	const struct sites_query query = {.profile = profile,
-					  .names = names,
-					  .places = places,
-					  .interval = {0, profile->duration_ns}};
-	struct sites *sites = NULL;
-	struct error ignored;
-	bool found = false;
-
-	if (places && sites_build(&query, &sites, &ignored)) {
-		sites_sort(sites, SITES_LIVE);
-		found = say_holder(sites, text);
-		sites_free(sites);
-	}
-	if (places)
-		places_free(places);
-	if (names)
-		names_free(names);
-	return found;
+	if (verdict->growth.kind != GROWTH_GROWING || !verdict->sites)
+		return false;
+	sites_refine(verdict->sites, 1u << SITES_GROWTH);
+	return sites_find_grower(verdict->sites, grower);
 }
 
-/* True if the last thing the process did was to free most of what it had: the line then describes the time before. */
-static bool was_freed_at_end(const struct profile *profile, const struct growth *growth)
+/* "note_timeout (server.c:6) makes 100 % of it, holds 703.1 KiB"; false: no site grew. */
+static bool say_grower(const struct verdict *verdict, char text[RUN_VERDICT_SIZE])
 {
-	return profile_live_bytes(&profile->totals) < growth->high / 2;
+	char name[RUN_VERDICT_SIZE], size[UNITS_SIZE], share[UNITS_SIZE];
+	struct sites_grower grower;
+
+	if (!find_grower(verdict, &grower))
+		return false;
+	name_site(verdict, grower.site, name);
+	snprintf(text, RUN_VERDICT_SIZE,
+		 verdict->growth.freed_at_end ? "%.300s made %s of the growth and held %s"
+					      : "%.300s makes %s of it, holds %s",
+		 name, units_share(grower.growth, grower.all_growth, share),
+		 units_bytes(grower.live_bytes, size));
+	return true;
 }
 
 /* "growing 34 MiB/min since 10:42:13"; "" if the timeline is too short to tell. */
-static void say_growth(const struct profile *profile, char text[RUN_VERDICT_SIZE])
+static void say_growth(const struct verdict *verdict, char text[RUN_VERDICT_SIZE])
 {
-	const struct growth_interval whole = {0, profile->duration_ns};
-	char rate[UNITS_SIZE], since[UNITS_SIZE];
-	struct growth growth;
+	const struct growth *growth = &verdict->growth;
+	char rate[UNITS_SIZE], since[UNITS_SIZE], until[UNITS_SIZE];
 
-	growth_of_process(profile, &whole, &growth);
-	units_time(when_realtime(profile, growth.since_ns), since);
-	units_bytes(growth.per_minute < 0 ? -(uint64_t)growth.per_minute
-					  : (uint64_t)growth.per_minute,
+	units_time(when_realtime(verdict->profile, growth->since_ns), since);
+	units_time(when_realtime(verdict->profile, growth->until_ns), until);
+	units_bytes(growth->per_minute < 0 ? -(uint64_t)growth->per_minute
+					   : (uint64_t)growth->per_minute,
 		    rate);
 	text[0] = 0;
-	if (growth.kind == GROWTH_GROWING && was_freed_at_end(profile, &growth))
-		snprintf(text, RUN_VERDICT_SIZE, "grew %s/min from %s, freed most at the end", rate,
-			 since);
-	else if (growth.kind == GROWTH_GROWING || growth.kind == GROWTH_SHRINKING)
+	if (growth->kind == GROWTH_GROWING && growth->freed_at_end)
+		snprintf(text, RUN_VERDICT_SIZE, "grew %s/min until %s, then freed most of it",
+			 rate, until);
+	else if (growth->kind == GROWTH_GROWING || growth->kind == GROWTH_SHRINKING)
 		snprintf(text, RUN_VERDICT_SIZE, "%s %s/min since %s",
-			 growth_kind_name(growth.kind), rate, since);
-	else if (growth.kind == GROWTH_STEADY)
+			 growth_kind_name(growth->kind), rate, since);
+	else if (growth->kind == GROWTH_STEADY)
 		snprintf(text, RUN_VERDICT_SIZE, "steady since %s", since);
-	else if (growth.kind == GROWTH_VARYING)
+	else if (growth->kind == GROWTH_VARYING)
 		snprintf(text, RUN_VERDICT_SIZE, "rising and falling");
 }
 
 const char *run_verdict(const struct profile *profile, char text[RUN_VERDICT_SIZE])
 {
-	char moves[RUN_VERDICT_SIZE], holder[RUN_VERDICT_SIZE];
+	char moves[RUN_VERDICT_SIZE], blame[RUN_VERDICT_SIZE];
+	struct verdict verdict;
 
-	say_growth(profile, moves);
+	verdict_open(&verdict, profile);
+	say_growth(&verdict, moves);
 	if (!profile->totals.alloc_count)
-		strcpy(holder, "nothing was allocated");
+		strcpy(blame, "no allocation was recorded");
+	else if (say_grower(&verdict, blame))
+		;
 	else if (!profile_live_bytes(&profile->totals))
-		strcpy(holder, "everything was freed");
-	else if (!find_holder(profile, holder))
-		strcpy(holder, "no site can be named");
-	snprintf(text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves, moves[0] ? ": " : "", holder);
+		strcpy(blame, "everything was freed");
+	else if (!say_holder(&verdict, blame))
+		strcpy(blame, "no site can be named");
+	verdict_close(&verdict);
+	snprintf(text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves, moves[0] ? ": " : "", blame);
 	return text;
+}
+
+int64_t run_verdict_rate(const struct profile *profile)
+{
+	const struct growth_interval whole = {0, profile->duration_ns};
+	struct growth growth;
+
+	growth_of_process(profile, &whole, &growth);
+	return growth.kind == GROWTH_GROWING ? growth.per_minute : 0;
+}
+
+bool run_verdict_growth(const struct profile *profile, char text[RUN_VERDICT_SIZE])
+{
+	char name[RUN_VERDICT_SIZE], rate[UNITS_SIZE];
+	struct sites_grower grower;
+	struct verdict verdict;
+	bool found;
+
+	verdict_open(&verdict, profile);
+	found = find_grower(&verdict, &grower);
+	if (found) {
+		name_site(&verdict, grower.site, name);
+		snprintf(text, RUN_VERDICT_SIZE, "%s %s/min%s: %.300s",
+			 verdict.growth.freed_at_end ? "grew" : "growing",
+			 units_bytes((uint64_t)verdict.growth.per_minute, rate),
+			 verdict.growth.freed_at_end ? ", then freed most of it" : "", name);
+	}
+	verdict_close(&verdict);
+	return found;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * run_verdict.h - one sentence: who holds the memory, and whether it grows.
+ * run_verdict.h - one sentence: whether the heap grows, and who makes it grow or holds it.
  */
 #ifndef PMEM_CMD_RUN_VERDICT_H
 #define PMEM_CMD_RUN_VERDICT_H
@@ -10,5 +10,11 @@ enum { RUN_VERDICT_SIZE = 512 };
 
 /* Writes into text and returns it; no newline. */
 const char *run_verdict(const struct profile *profile, char text[RUN_VERDICT_SIZE]);
+
+/* Bytes a minute by which the process's heap grows or grew until its exit; 0: it did not. */
+int64_t run_verdict_rate(const struct profile *profile);
+
+/* For a line on one of many processes: "growing 3.4 MiB/min: log_error (server.c:6)".  False: it does not grow, or no site does. */
+bool run_verdict_growth(const struct profile *profile, char text[RUN_VERDICT_SIZE]);
 
 #endif

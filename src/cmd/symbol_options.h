@@ -26,12 +26,12 @@ enum {
 	}
 
 /* Their lines for cmd.options, with names as wide as those of `pmem report`. */
-#define SYMBOL_OPTIONS_HELP                                                                     \
-	"      --sysroot DIR       look for the program's files below DIR\n"                    \
-	"      --debug-dir DIR     look for debug files there too, as in /usr/lib/debug; "      \
-	"repeatable\n"                                                                          \
-	"      --debuginfod        ask the servers of $DEBUGINFOD_URLS for files that are not " \
-	"here\n"                                                                                \
+#define SYMBOL_OPTIONS_HELP                                                                  \
+	"      --sysroot DIR       look for the program's files below DIR\n"                 \
+	"      --debug-dir DIR     look for debug files there too, as in /usr/lib/debug;\n"  \
+	"                          can be repeated\n"                                        \
+	"      --debuginfod        ask the servers of $DEBUGINFOD_URLS for files that are\n" \
+	"                          not here\n"                                               \
 	"      --blame FILE        own rules about whose code is whose\n"
 
 /* All 0 = none given. */

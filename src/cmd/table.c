@@ -9,35 +9,34 @@
 #include "cmd/cmd.h"
 #include "cmd/symbol_options.h"
 
+/* Lines of at most 80 columns: the formatter would break the strings elsewhere. */
+/* clang-format off */
 const struct cmd cmd_table[] = {
-	{"run", cmd_run,
-	 "[-o FILE] [-q] [--no-log] [--only PATTERN] [--no-children] [--] PROGRAM [ARGUMENT...]",
+	{"run", cmd_run, "[OPTION...] [--] PROGRAM [ARGUMENT...]",
 	 "run a program, record its heap, print a summary",
-	 "  -o, --output FILE   the profile's name, default pmem.%p.prof in the current folder\n"
-	 "                      (%p process id, %h host, %e program, %t start in seconds, %% a "
-	 "percent sign);\n"
-	 "                      without %p it names the first one, others get a number: "
-	 "FILE.2.prof\n"
+	 "  -o, --output FILE   the profile's name, default pmem.%p.prof here (%p process\n"
+	 "                      id, %h host, %e program, %t start in seconds, %% a percent\n"
+	 "                      sign); without %p it names the first one, others get a\n"
+	 "                      number: FILE.2.prof\n"
 	 "  -q, --quiet         no summary at the end\n"
 	 "      --no-log        no text log, only the profile\n"
 	 "      --only PATTERN  record only programs whose name matches this shell pattern\n"
-	 "      --no-children   record only the started process, not those it forks and executes\n"
+	 "      --no-children   record only the started process, not those it forks and\n"
+	 "                      executes\n"
 	 "      --help          this text\n"
 	 "\n"
-	 "Exit code: that of the program; 125 if pmem itself failed, 126 if the program cannot be "
-	 "recorded or\n"
-	 "executed, 127 if it was not found.  `pmem PROGRAM ...` is short for `pmem run PROGRAM "
-	 "...`.\n"},
+	 "Exit code: that of the program; 125 if pmem itself failed, 126 if the program\n"
+	 "cannot be recorded or executed, 127 if it was not found.\n"
+	 "`pmem PROGRAM ...` is short for `pmem run PROGRAM ...`.\n"},
 	{"report", cmd_report, "[OPTION...] [FILE|PID|DIR]",
 	 "say who holds the memory, from a profile or a running process",
-	 "      --summary           the answer in words, the largest sites, the heaviest call "
-	 "stack (default)\n"
-	 "      --by KEY            sort by live (default), peak, alloc, count, temporary or "
-	 "growth\n"
+	 "      --summary           the answer in words, the largest sites, the heaviest\n"
+	 "                          call stack (default)\n"
+	 "      --by KEY            sort by live (default), peak, alloc, count, temporary\n"
+	 "                          or growth\n"
 	 "      --top N             at most N rows in a table\n"
 	 "      --tree              call stacks as a tree, from main() down\n"
-	 "      --callers           call stacks as a tree, from the allocation sites up; also "
-	 "--bottom-up\n"
+	 "      --callers           the tree from the allocation sites up; also --bottom-up\n"
 	 "      --leaks             what was live at exit, by allocation site\n"
 	 "      --peak              what the peak consisted of\n"
 	 "      --sizes             sizes of the blocks\n"
@@ -45,67 +44,66 @@ const struct cmd cmd_table[] = {
 	 "      --threads           who allocated and freed, by thread\n"
 	 "      --focus PATTERN     only call stacks with a matching frame\n"
 	 "      --ignore PATTERN    only call stacks without a matching frame\n"
-	 "      --since TIME        the interval of the timeline to look at: 90s, 10m (since "
-	 "start), -10m\n"
-	 "      --until TIME        (before the end) or 10:42:13\n"
-	 "      --all-frames        also frames of allocators, standard libraries and runtimes\n"
-	 "      --raw-names         names as in the symbol tables, not demangled or shortened\n"
-	 "      --source            source lines of the sites, with the bytes of each "
-	 "line\n" SYMBOL_OPTIONS_HELP "      --json              the profile as JSON\n"
+	 "      --since TIME        the interval of the timeline to look at: 90s, 10m\n"
+	 "      --until TIME        (since start), -10m (before the end) or 10:42:13\n"
+	 "      --all-frames        also allocators, standard libraries and runtimes\n"
+	 "      --raw-names         names as in the symbol tables, not demangled or cut\n"
+	 "      --source            source lines of the sites, with the bytes of each line\n"
+	 SYMBOL_OPTIONS_HELP
+	 "      --json              the profile as JSON\n"
 	 "      --csv               the table as CSV\n"
 	 "      --help              this text\n"
 	 "\n"
 	 "Without an argument the newest profile in the current folder is taken.\n"},
 	{"diff", cmd_diff, "[OPTION...] A[@TIME] B[@TIME]",
 	 "say what changed between two profiles, or two moments of one",
-	 "      --by KEY            sort by growth of live (default), alloc, count, peak or "
-	 "temporary\n"
+	 "      --by KEY            sort by growth of live (default), alloc, count, peak\n"
+	 "                          or temporary\n"
 	 "      --top N             at most N rows\n"
 	 "      --stacks            call stacks instead of sites\n"
 	 "      --focus PATTERN     only call stacks with a matching frame\n"
 	 "      --ignore PATTERN    only call stacks without a matching frame\n"
-	 "      --fold-recursion    functions that call each other again and again count once\n"
-	 "      --all-frames        also frames of allocators, standard libraries and runtimes\n"
-	 "      --raw-names         names as in the symbol tables, not demangled or "
-	 "shortened\n" SYMBOL_OPTIONS_HELP
+	 "      --fold-recursion    functions that call each other again and again: once\n"
+	 "      --all-frames        also allocators, standard libraries and runtimes\n"
+	 "      --raw-names         names as in the symbol tables, not demangled or cut\n"
+	 SYMBOL_OPTIONS_HELP
 	 "      --fail-over SIZE    exit with 1 if the live bytes grew by more\n"
 	 "      --json              as JSON\n"
 	 "      --csv               as CSV\n"
 	 "      --help              this text\n"
 	 "\n"
-	 "A and B are files, process ids or folders.  TIME is a moment of the profile: 10m (since "
-	 "its start),\n"
-	 "-30s (before its end), 10:42:13 or end.  Call stacks are matched by the names of their "
-	 "functions.\n"},
+	 "A and B are files, process ids or folders.  TIME is a moment of the profile:\n"
+	 "10m (since its start), -30s (before its end), 10:42:13 or end.  Call stacks are\n"
+	 "matched by the names of their functions.\n"},
 	{"info", cmd_info, "[FILE|PID|DIR]",
-	 "say what was recorded, by which version, at which cost, with which losses",
+	 "say what was recorded, by which version, what it cost and lost",
 	 "      --json   as JSON\n"
 	 "      --help   this text\n"},
 	{"bundle", cmd_bundle, "[OPTION...] [FILE|PID|DIR]",
-	 "put a profile and all its names into one file that opens on any machine",
-	 "  -o, --output FILE       default: the profile's name with .bundle, in the current "
-	 "folder;\n"
-	 "                          - is standard output\n"
+	 "put a profile and all its names into one file that opens anywhere",
+	 "  -o, --output FILE       default: the profile's name with .bundle, in the\n"
+	 "                          current folder; - is standard output\n"
 	 "      --source            with the source lines around your own functions' calls\n"
-	 "  -q, --quiet             do not say how large it is\n" SYMBOL_OPTIONS_HELP
+	 "  -q, --quiet             do not say how large it is\n"
+	 SYMBOL_OPTIONS_HELP
 	 "      --help              this text\n"
 	 "\n"
 	 "All commands that read a profile read a bundle.\n"},
 	{"export", cmd_export, "--format FORMAT [-o FILE] [FILE|PID|DIR]",
 	 "write a profile in another format",
-	 "      --format FORMAT     log, collapsed, pprof, speedscope, massif, dhat, firefox, "
-	 "heaptrack,\n"
-	 "                          csv, json\n"
+	 "      --format FORMAT     log, collapsed, pprof, speedscope, massif, dhat,\n"
+	 "                          firefox, heaptrack, csv, json\n"
 	 "      --list-formats      say what each of them is for\n"
-	 "      --value VALUE       of --format collapsed: live (default), live_blocks, alloc, "
-	 "alloc_blocks,\n"
-	 "                          peak, temporary\n"
-	 "  -o, --output FILE       write there instead of to standard output\n" SYMBOL_OPTIONS_HELP
+	 "      --value VALUE       of --format collapsed: live (default), live_blocks,\n"
+	 "                          alloc, alloc_blocks, peak, temporary\n"
+	 "  -o, --output FILE       write there instead of to standard output\n"
+	 SYMBOL_OPTIONS_HELP
 	 "      --help              this text\n"},
 	{"help", cmd_help, "[VERB]", "explain pmem or one of its commands",
 	 "      --help   this text\n"},
 	{NULL, NULL, NULL, NULL, NULL},
 };
+/* clang-format on */
 
 const struct cmd *cmd_find(const char *name)
 {

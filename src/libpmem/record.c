@@ -261,6 +261,13 @@ __attribute__((noinline)) void record_free_slow(struct thread *thread, void *blo
 {
 	size_t size = 0;
 
+	/* glibc ends every thread with a free(NULL), after the destructors of pthread keys: for a thread that had no
+	 * event before, a struct taken now would never be handed over. */
+	if (!thread && !block) {
+		if (record_in_loader(ra))
+			modules_suspect();
+		return;
+	}
 	if (!thread)
 		thread = thread_enter();
 	if (thread)

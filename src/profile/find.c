@@ -2,7 +2,8 @@
 /*
  * find.c - see find.h.
  *
- * A profile is known by its first bytes, never by its name.  Of a process only shared mappings are looked at.
+ * What a folder means is chosen by name and first bytes: a stray file that looks like a profile must not be taken for
+ * the newest one.  Of a process only shared mappings are looked at.
  */
 #include "profile/find.h"
 
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/format.h"
+#include "profile/bundle.h"
 #include "profile/running.h"
 
 static const char how_to[] = "make one with: pmem run -- PROGRAM";
@@ -40,24 +42,45 @@ static uint64_t last_change(const struct format_header *header, const struct sta
 									       : file_ns;
 }
 
-/* False: the file at path (in folder) is no profile, or cannot be read. */
-static bool look_at(int folder, const char *path, struct candidate *candidate)
+/* The beginning of a regular file at path (in folder): true if size bytes of it could be read. */
+static bool read_head(int folder, const char *path, void *bytes, size_t size, struct stat *status)
 {
 	int fd = openat(folder, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-	bool is_profile;
+	bool done;
 
 	if (fd < 0)
 		return false;
-	is_profile = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-		     pread(fd, &candidate->header, sizeof(candidate->header), 0) ==
-			     (ssize_t)sizeof(candidate->header) &&
-		     memcmp(candidate->header.magic, FORMAT_MAGIC,
-			    sizeof(candidate->header.magic)) == 0;
+	done = fstat(fd, status) == 0 && S_ISREG(status->st_mode) &&
+	       pread(fd, bytes, size, 0) == (ssize_t)size;
 	close(fd);
-	if (is_profile)
-		candidate->changed_ns = last_change(&candidate->header, &status);
-	return is_profile;
+	return done;
+}
+
+/* False: the file is no profile, or cannot be read. */
+static bool look_at(int folder, const char *path, struct candidate *candidate)
+{
+	struct format_header *header = &candidate->header;
+	struct stat status;
+
+	if (!read_head(folder, path, header, sizeof(*header), &status) ||
+	    memcmp(header->magic, FORMAT_MAGIC, sizeof(header->magic)) != 0)
+		return false;
+	candidate->changed_ns = last_change(header, &status);
+	return true;
+}
+
+/* As above; whose it is stays unknown. */
+static bool look_at_bundle(int folder, const char *path, struct candidate *candidate)
+{
+	struct bundle_header header;
+	struct stat status;
+
+	if (!read_head(folder, path, &header, sizeof(header), &status) ||
+	    !bundle_begins(&header, sizeof(header)))
+		return false;
+	candidate->changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000 +
+				(uint64_t)status.st_mtim.tv_nsec;
+	return true;
 }
 
 static bool may_be_regular(const struct dirent *entry)
@@ -86,31 +109,61 @@ static DIR *open_folder(const char *folder, struct error *err)
 
 /* --- folders --------------------------------------------------------------------------------- */
 
-static bool find_newest(const char *folder, char **path, struct error *err)
+struct kind {
+	const char *suffix;
+	bool (*look_at)(int folder, const char *path, struct candidate *candidate);
+};
+
+static const struct kind profiles = {".prof", look_at};
+static const struct kind bundles = {".bundle", look_at_bundle};
+
+static bool has_suffix(const char *name, const char *suffix)
 {
-	DIR *dir = open_folder(folder, err);
+	size_t length = strlen(name);
+
+	return length > strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
+}
+
+/* The newest file of a kind in dir, of any process if pid is 0; NULL: there is none. */
+static char *newest_of(DIR *dir, const char *folder, const struct kind *kind, uint32_t pid)
+{
 	struct candidate candidate;
 	uint64_t newest_ns = 0;
 	char *newest = NULL;
 	struct dirent *entry;
 
-	if (!dir)
-		return false;
+	rewinddir(dir);
 	while ((entry = readdir(dir)) != NULL) {
-		if (!may_be_regular(entry) || !look_at(dirfd(dir), entry->d_name, &candidate) ||
+		if (!may_be_regular(entry) || !has_suffix(entry->d_name, kind->suffix) ||
+		    !kind->look_at(dirfd(dir), entry->d_name, &candidate) ||
+		    (pid && candidate.header.pid != pid) ||
 		    (newest && candidate.changed_ns <= newest_ns))
 			continue;
 		free(newest);
 		newest = join(folder, entry->d_name);
 		newest_ns = candidate.changed_ns;
 	}
+	return newest;
+}
+
+/* A bundle is younger than the profile that it was made of, which says more: so it comes second. */
+static bool find_newest(const char *folder, char **path, struct error *err)
+{
+	DIR *dir = open_folder(folder, err);
+	char *newest;
+
+	if (!dir)
+		return false;
+	newest = newest_of(dir, folder, &profiles, 0);
+	if (!newest)
+		newest = newest_of(dir, folder, &bundles, 0);
 	closedir(dir);
 	if (newest)
 		*path = newest;
 	else if (folder[0])
-		error_set(err, "%s: no profile in this folder; %s", folder, how_to);
+		error_set(err, "%s: no profile (*.prof) in this folder; %s", folder, how_to);
 	else
-		error_set(err, "no profile in this folder; %s", how_to);
+		error_set(err, "no profile (*.prof) in this folder; %s", how_to);
 	return newest != NULL;
 }
 
@@ -242,14 +295,40 @@ static bool look_at_mapping(const struct running_mapping *mapping, void *argumen
 	       !try_path(search, path);
 }
 
+/* The process has ended; what it left may lie here. */
+static bool find_ended(uint32_t pid, char **path, struct error *err)
+{
+	DIR *dir = opendir(".");
+	char *newest = dir ? newest_of(dir, "", &profiles, pid) : NULL;
+
+	if (dir)
+		closedir(dir);
+	if (!newest)
+		return error_set(err,
+				 "%" PRIu32 ": there is no such file and no such process, "
+				 "and it left no profile in this folder",
+				 pid);
+	*path = newest;
+	return true;
+}
+
+static bool refuse_map(uint32_t pid, struct error *err)
+{
+	int error = errno;
+	bool is_denied = error == EACCES || error == EPERM;
+
+	return error_set(err, "process %" PRIu32 ": its memory map: %s%s", pid, strerror(error),
+			 is_denied ? "; run pmem as its user or as root" : "");
+}
+
 static bool find_process(uint32_t pid, char **path, struct error *err)
 {
 	struct search search = {.pid = pid, .start_ticks = running_start_ticks(pid)};
 
 	if (search.start_ticks == 0)
-		return error_set(err, "%" PRIu32 ": there is no such file and no such process", pid);
+		return find_ended(pid, path, err);
 	if (!running_each_shared(pid, look_at_mapping, &search))
-		return error_set_errno(err, "process %" PRIu32 ": its memory map", pid);
+		return refuse_map(pid, err);
 	if (!search.path)
 		return error_set(err,
 				 "process %" PRIu32

@@ -11,8 +11,9 @@
 /* The path of the profile (to be freed) that name means:
  *   a file        that file;
  *   a pid         the profile that the process has mapped (/proc/PID/maps, reached through /proc/PID/map_files or
- *                 /proc/PID/root if its path does not lead there);
- *   a folder      the newest profile in it (by the end of its last change);
+ *                 /proc/PID/root if its path does not lead there); of one that has ended, the newest *.prof in the
+ *                 current folder that says it is of this pid;
+ *   a folder      the newest profile *.prof in it (by the end of its last change), or else the newest *.bundle;
  *   NULL          the newest in the current folder.
  * False: there is none; the message says where one would be and how to make one. */
 bool find_profile(const char *name, char **path, struct error *err);

@@ -139,43 +139,60 @@ static enum growth_kind kind_of(const struct point *points, size_t count, const 
 	return rise > 0 ? GROWTH_GROWING : GROWTH_SHRINKING;
 }
 
-/* Where the points are that the trend may use: in a process that ended, last ones that are far below those before
- * them are the heap being given back at exit. */
-static uint32_t end_of_trend(const struct profile *profile, uint32_t first, uint32_t end)
+/* A part of the profile's points. */
+struct range {
+	uint32_t first;
+	uint32_t end; /* behind the last */
+};
+
+static struct range range_of(const struct profile *profile, const struct growth_interval *interval)
 {
 	const struct profile_point *from = profile->points;
-	uint32_t last = end;
+	struct range range = {0, profile->point_count};
 
-	if (end < profile->point_count ||
-	    atomic_load_explicit(&profile->header.state, memory_order_relaxed) != FORMAT_STATE_ENDED)
-		return end;
-	while (last - first > POINTS_MIN && end - last < AT_EXIT_MAX) {
+	while (range.first < range.end && from[range.first].time_ns < interval->since_ns)
+		range.first++;
+	while (range.end > range.first && from[range.end - 1].time_ns > interval->until_ns)
+		range.end--;
+	return range;
+}
+
+/* True if the process's exit may be among the last points. */
+static bool has_exit(const struct profile *profile, const struct range *range)
+{
+	return range->end == profile->point_count &&
+	       atomic_load_explicit(&profile->header.state, memory_order_relaxed) ==
+		       FORMAT_STATE_ENDED;
+}
+
+/* Where the points are that the trend may use: in a process that ended, last ones that are far below those before
+ * them are the heap being given back at exit. */
+static uint32_t end_of_trend(const struct profile *profile, const struct range *range)
+{
+	const struct profile_point *from = profile->points;
+	uint32_t last = range->end;
+
+	if (!has_exit(profile, range))
+		return range->end;
+	while (last - range->first > POINTS_MIN && range->end - last < AT_EXIT_MAX) {
 		if (from[last - 1].live_bytes < from[last - 2].live_bytes / 2)
 			return last - 1;
 		last--;
 	}
-	return end;
+	return range->end;
 }
 
-/* The interval's points, thinned out to POINTS. */
-static size_t choose(const struct profile *profile, const struct growth_interval *interval,
+/* The range's points, thinned out to POINTS. */
+static size_t choose(const struct profile *profile, const struct range *range,
 		     struct point points[POINTS])
 {
-	const struct profile_point *from = profile->points;
-	uint32_t first = 0, end = profile->point_count;
-	size_t count, i;
+	size_t all = range->end - range->first, count = all < POINTS ? all : POINTS, i;
 
-	while (first < end && from[first].time_ns < interval->since_ns)
-		first++;
-	while (end > first && from[end - 1].time_ns > interval->until_ns)
-		end--;
-	end = end_of_trend(profile, first, end);
-	count = end - first < POINTS ? end - first : POINTS;
 	for (i = 0; i < count; i++) {
-		size_t at = count == 1 ? first : first + i * (end - first - 1) / (count - 1);
+		size_t at = range->first + (count == 1 ? 0 : i * (all - 1) / (count - 1));
 
-		points[i].time = (double)from[at].time_ns / (double)SECOND_NS;
-		points[i].live = (double)from[at].live_bytes;
+		points[i].time = (double)profile->points[at].time_ns / (double)SECOND_NS;
+		points[i].live = (double)profile->points[at].live_bytes;
 	}
 	return count;
 }
@@ -200,11 +217,11 @@ static void describe(const struct point *points, size_t count, struct growth *gr
 	growth->high = (uint64_t)rounded(highest(points, count));
 }
 
-void growth_of_process(const struct profile *profile, const struct growth_interval *interval,
+static void read_trend(const struct profile *profile, const struct range *range,
 		       struct growth *growth)
 {
 	struct point points[POINTS];
-	size_t count = choose(profile, interval, points), i;
+	size_t count = choose(profile, range, points), i;
 	double whole, least = (double)SPAN_MIN_NS / (double)SECOND_NS;
 
 	*growth = (struct growth){.kind = GROWTH_UNKNOWN};
@@ -229,6 +246,68 @@ void growth_of_process(const struct profile *profile, const struct growth_interv
 	if (growth->kind == GROWTH_GROWING)
 		growth->per_minute = rounded(fit(points, count).slope * 60);
 	describe(points, count, growth);
+}
+
+/* True if live bytes are less than half of the growth above where it began. */
+static bool gives_back(const struct growth *growth, uint64_t live_bytes)
+{
+	return growth->kind == GROWTH_GROWING &&
+	       live_bytes < growth->low + (growth->high - growth->low) / 2;
+}
+
+/* A heap of which most stays until the end, such as a cache, may hide that what grew was given back at exit: the trend is
+ * then that of the points up to the highest of the last ones. */
+static bool read_before_exit(const struct profile *profile, struct range *range,
+			     struct growth *growth)
+{
+	const struct profile_point *from = profile->points;
+	struct range before = *range;
+	uint32_t end = range->end;
+
+	if (!has_exit(profile, range))
+		return false;
+	while (end - range->first > POINTS_MIN && range->end - end < AT_EXIT_MAX) {
+		end--;
+		if (from[end - 1].live_bytes > from[before.end - 1].live_bytes)
+			before.end = end;
+	}
+	if (before.end == range->end)
+		return false;
+	read_trend(profile, &before, growth);
+	if (!gives_back(growth, from[range->end - 1].live_bytes))
+		return false;
+	*range = before;
+	return true;
+}
+
+/* Ends the growth before it was given back.  At the profile's end growth_at() tells the final state: so before it. */
+static void end_before_exit(const struct profile *profile, const struct range *range,
+			    struct growth *growth)
+{
+	uint64_t last_ns = profile->points[range->end - 1].time_ns;
+
+	if (last_ns >= profile->duration_ns && profile->duration_ns)
+		last_ns = profile->duration_ns - 1;
+	growth->freed_at_end = true;
+	growth->until_ns = last_ns;
+}
+
+void growth_of_process(const struct profile *profile, const struct growth_interval *interval,
+		       struct growth *growth)
+{
+	struct range range = range_of(profile, interval);
+	bool reaches_end = !profile->is_live && range.end == profile->point_count &&
+			   interval->until_ns >= profile->duration_ns;
+	bool freed = read_before_exit(profile, &range, growth);
+
+	if (!freed) {
+		range.end = end_of_trend(profile, &range);
+		read_trend(profile, &range, growth);
+		freed = reaches_end && gives_back(growth, profile_live_bytes(&profile->totals));
+	}
+	growth->until_ns = interval->until_ns;
+	if (freed)
+		end_before_exit(profile, &range, growth);
 }
 
 const char *growth_kind_name(enum growth_kind kind)

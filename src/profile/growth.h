@@ -23,8 +23,10 @@ struct growth {
 	enum growth_kind kind;
 	int64_t per_minute; /* bytes; slope of the line, 0 where there is none */
 	uint64_t since_ns;  /* where that line begins; 0 if unknown */
-	uint64_t low;	    /* least and most live bytes since then */
+	uint64_t until_ns; /* where it ends: the interval's end, or the last point before most of it was freed */
+	uint64_t low; /* least and most live bytes in between */
 	uint64_t high;
+	bool freed_at_end; /* it grew, and more than half of the growth was given back at exit */
 };
 
 /* A part of the timeline, both ends included. */

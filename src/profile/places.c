@@ -2,7 +2,8 @@
 /*
  * places.c - locations that are one place to a person.
  *
- * There are at most two places for each location, so all memory is taken at once and no question can fail.
+ * There are at most two places for each location, so all memory is taken at once and no question can fail.  Inlined functions are
+ * asked for by few views: theirs come behind these, in a table that grows.
  */
 #include "profile/places.h"
 
@@ -10,6 +11,14 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+
+/* Places with the numbers from places_limit() on. */
+struct more {
+	struct place *items;
+	uint32_t count;
+	uint32_t capacity;
+	uint32_t *slots; /* twice as many as items have room, a power of two */
+};
 
 struct places {
 	const struct profile *profile;
@@ -20,6 +29,7 @@ struct places {
 	uint32_t count;
 	uint32_t *slots; /* open addressing; NONE = free */
 	size_t slot_mask;
+	struct more more;
 };
 
 static size_t slots_for(size_t count)
@@ -64,6 +74,8 @@ void places_free(struct places *places)
 	free(places->fast_of_location);
 	free(places->items);
 	free(places->slots);
+	free(places->more.items);
+	free(places->more.slots);
 	free(places);
 }
 
@@ -125,18 +137,25 @@ static uint64_t hash_place(const struct places *places, const struct place *plac
 	return hash ^ hash >> 32;
 }
 
-/* The number of the place that the item behind the last one describes, which becomes a place if it is new. */
-static uint32_t number_of(struct places *places)
+/* The slot of a place that places_find() knows, or a free one for it. */
+static uint32_t *slot_of(const struct places *places, const struct place *place)
 {
-	struct place *place = &places->items[places->count];
 	size_t slot = hash_place(places, place) & places->slot_mask;
 
 	while (places->slots[slot] != NONE &&
 	       !same_place(places, &places->items[places->slots[slot]], place))
 		slot = (slot + 1) & places->slot_mask;
-	if (places->slots[slot] == NONE)
-		places->slots[slot] = places->count++;
-	return places->slots[slot];
+	return &places->slots[slot];
+}
+
+/* The number of the place that the item behind the last one describes, which becomes a place if it is new. */
+static uint32_t number_of(struct places *places)
+{
+	uint32_t *slot = slot_of(places, &places->items[places->count]);
+
+	if (*slot == NONE)
+		*slot = places->count++;
+	return *slot;
 }
 
 uint32_t places_find(struct places *places, uint32_t location)
@@ -170,12 +189,102 @@ uint32_t places_limit(const struct places *places)
 	return 2 * (places->profile->location_count ? places->profile->location_count : 1);
 }
 
+static void put_slot(struct places *places, uint32_t number)
+{
+	struct more *more = &places->more;
+	size_t mask = 2 * (size_t)more->capacity - 1;
+	size_t slot = hash_place(places, &more->items[number]) & mask;
+
+	while (more->slots[slot] != NONE)
+		slot = (slot + 1) & mask;
+	more->slots[slot] = number;
+}
+
+static bool grow(struct places *places)
+{
+	struct more *more = &places->more;
+	uint32_t capacity = more->capacity ? more->capacity * 2 : 64, i;
+	struct place *items;
+	uint32_t *slots;
+
+	if (capacity > NONE / 4)
+		return false;
+	items = realloc(more->items, capacity * sizeof(*items));
+	if (items)
+		more->items = items;
+	slots = malloc(2 * capacity * sizeof(*slots));
+	if (!items || !slots) {
+		free(slots);
+		return false;
+	}
+	memset(slots, 0xff, 2 * capacity * sizeof(*slots));
+	free(more->slots);
+	more->slots = slots;
+	more->capacity = capacity;
+	for (i = 0; i < more->count; i++)
+		put_slot(places, i);
+	return true;
+}
+
+/* The index in more.items; NONE: it is not there. */
+static uint32_t find_more(const struct places *places, const struct place *place)
+{
+	const struct more *more = &places->more;
+	size_t mask = 2 * (size_t)more->capacity - 1;
+	size_t slot = hash_place(places, place) & mask;
+
+	if (!more->capacity)
+		return NONE;
+	while (more->slots[slot] != NONE &&
+	       !same_place(places, &more->items[more->slots[slot]], place))
+		slot = (slot + 1) & mask;
+	return more->slots[slot];
+}
+
+uint32_t places_find_function(struct places *places, uint32_t location, size_t index)
+{
+	struct more *more = &places->more;
+	const struct symbol *found;
+	struct place place = {.location = location};
+	uint32_t number;
+
+	if (index >= names_at(places->names, location, &found) ||
+	    index == names_shown(places->names, location))
+		return places_find(places, location);
+	place.symbol = &found[index];
+	place.own = names_is_own_function(places->names, location, index);
+	number = *slot_of(places, &place);
+	if (number != NONE)
+		return number;
+	number = find_more(places, &place);
+	if (number == NONE) {
+		if (more->count == more->capacity && !grow(places))
+			return places_find(places, location);
+		number = more->count++;
+		more->items[number] = place;
+		put_slot(places, number);
+	}
+	return places_limit(places) + number;
+}
+
 const struct place *places_get(const struct places *places, uint32_t number)
 {
-	return &places->items[number];
+	uint32_t limit = places_limit(places);
+
+	return number < limit ? &places->items[number] : &places->more.items[number - limit];
+}
+
+uint32_t places_settled(const struct places *places, uint32_t number)
+{
+	uint32_t usual = number < places_limit(places)
+				 ? NONE
+				 : *slot_of(places, places_get(places, number));
+
+	return usual == NONE ? number : usual;
 }
 
 bool places_same_function(const struct places *places, uint32_t left, uint32_t right)
 {
-	return left == right || same_function(places, &places->items[left], &places->items[right]);
+	return left == right ||
+	       same_function(places, places_get(places, left), places_get(places, right));
 }

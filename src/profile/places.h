@@ -33,6 +33,14 @@ void places_free(struct places *places);
 uint32_t places_find(struct places *places, uint32_t location);
 uint32_t places_find_fast(struct places *places, uint32_t location);
 uint32_t places_limit(const struct places *places);
+
+/* The place of one function at the location, an index in names_at().  Those other than names_shown() may have numbers from places_limit()
+ * on: they are no sites.  Without memory it is places_find(). */
+uint32_t places_find_function(struct places *places, uint32_t location, size_t index);
+
+/* The number by which places_find() knows the place of such a function by now, else the same number. */
+uint32_t places_settled(const struct places *places, uint32_t number);
+
 const struct place *places_get(const struct places *places, uint32_t number);
 
 /* True if two places lie in the same function of the same module. */

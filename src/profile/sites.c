@@ -421,6 +421,47 @@ void sites_sort(struct sites *sites, enum sites_key key)
 	find_heaviest(sites, key);
 }
 
+static uint64_t live_at_end(const struct sites *sites, const struct site *site)
+{
+	const struct sites_query *query = &sites->query;
+	const struct profile *profile = query->profile;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < profile->stack_count; i++) {
+		struct growth_value value;
+
+		if (sites->of_stack[i] != site->place || sites->series[i] == SITES_NONE)
+			continue;
+		growth_at(profile, &profile->series[sites->series[i]], query->interval.until_ns,
+			  &value);
+		sum += value.live_bytes;
+	}
+	return sum;
+}
+
+bool sites_find_grower(const struct sites *sites, struct sites_grower *grower)
+{
+	enum sites_key key = SITES_GROWTH;
+	const struct site *best = NULL;
+
+	for (uint32_t i = 0; i < sites->count; i++)
+		if (!best || by_key(&sites->items[i], best, &key) < 0)
+			best = &sites->items[i];
+	if (!best || best->counts.growth <= 0)
+		return false;
+	*grower = (struct sites_grower){
+		.site = best,
+		.growth = (uint64_t)best->counts.growth,
+		.all_growth = (uint64_t)(sites->totals.growth > best->counts.growth
+						 ? sites->totals.growth
+						 : best->counts.growth),
+		.live_bytes = best->counts.live_bytes,
+	};
+	if (sites->query.interval.until_ns < sites->query.profile->duration_ns)
+		grower->live_bytes = live_at_end(sites, best);
+	return true;
+}
+
 bool sites_build(const struct sites_query *query, struct sites **built, struct error *err)
 {
 	const struct due everything = {1u << SITES_LIVE, {[SITES_LIVE] = INT64_MIN}};

@@ -108,6 +108,18 @@ void sites_refine(struct sites *sites, unsigned keys);
 /* Largest first; equal ones by bytes allocated, then in the order of the profile.  Sets heaviest.  Places of the sites may change. */
 void sites_sort(struct sites *sites, enum sites_key key);
 
+/* Who makes a heap grow. */
+struct sites_grower {
+	const struct site *site;
+	uint64_t growth;     /* of the site, over the query's interval */
+	uint64_t all_growth; /* of all; others may shrink: never less than the site's */
+	uint64_t live_bytes; /* of the site at the interval's end */
+};
+
+/* The site that makes most of the growth of the query's interval: one answer for all who name it.  False: none grew.
+ * sites_refine() by SITES_GROWTH, or sites_sort(), comes before. */
+bool sites_find_grower(const struct sites *sites, struct sites_grower *grower);
+
 /* The selected call stacks of one site (NULL: of all), largest first: array of *count indexes in stacks,
  * to be freed; NULL: no memory. */
 uint32_t *sites_stacks(const struct sites *sites, const struct site *site, enum sites_key key,

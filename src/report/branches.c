@@ -31,12 +31,43 @@ void branches_add(struct branches_set *set, const struct branches_twig *twig)
 	set->items[set->count++] = *twig;
 }
 
-bool branches_is_hidden(const struct branches *branches, uint32_t place)
+static uint32_t location_of(const struct branches *branches, uint32_t node)
+{
+	return branches->report->profile->nodes[node].location;
+}
+
+uint32_t branches_functions(const struct branches *branches, uint32_t node)
+{
+	const struct symbol *found;
+
+	return (uint32_t)names_at(branches->report->names, location_of(branches, node), &found);
+}
+
+static bool is_hidden(const struct branches *branches, uint32_t location, uint32_t function)
 {
 	const struct report *report = branches->report;
+	uint32_t place = places_find(report->places, location);
 
-	return !report->options->all_frames && !places_get(report->places, place)->own &&
-	       report->sites->of_place[place] == SITES_NONE;
+	if (report->options->all_frames)
+		return false;
+	/* A whole location is own: its shown function is, whatever its name alone would say. */
+	if (function == names_shown(report->names, location))
+		return !places_get(report->places, place)->own &&
+		       report->sites->of_place[place] == SITES_NONE;
+	return !names_is_own_function(report->names, location, function);
+}
+
+bool branches_step(const struct branches *branches, uint32_t from, uint32_t function,
+		   struct branches_twig *twig)
+{
+	struct places *places = branches->report->places;
+	uint32_t location = location_of(branches, twig->node);
+
+	if (is_hidden(branches, location, function))
+		return false;
+	twig->function = function;
+	twig->place = places_find_function(places, location, function);
+	return from == BRANCHES_ROOT || !places_same_function(places, twig->place, from);
 }
 
 static int by_place(const void *left, const void *right)
@@ -56,13 +87,17 @@ static int by_value(const void *left, const void *right)
 }
 
 /* Divides the twigs by place, largest group first; NULL: no memory. */
-static struct group *divide(struct branches_set *twigs, size_t *count)
+static struct group *divide(const struct branches *branches, struct branches_set *twigs,
+			    size_t *count)
 {
 	struct group *groups = calloc(twigs->count ? twigs->count : 1, sizeof(*groups));
 	size_t i, n = 0;
 
 	if (!groups)
 		return NULL;
+	for (i = 0; i < twigs->count; i++)
+		twigs->items[i].place = places_settled(branches->report->places,
+						       twigs->items[i].place);
 	if (twigs->count)
 		qsort(twigs->items, twigs->count, sizeof(*twigs->items), by_place);
 	for (i = 0; i < twigs->count; i++) {
@@ -105,7 +140,7 @@ static bool print_level(struct branches *branches, const struct branches_set *fr
 	bool ok = true;
 
 	branches->expand(branches, from, &further);
-	groups = divide(&further, &count);
+	groups = divide(branches, &further, &count);
 	for (shown = 0; shown < count && !is_small(branches, &groups[shown]); shown++)
 		;
 	branches->cut += (unsigned)(count - shown);

@@ -11,6 +11,7 @@
 struct branches_twig {
 	uint32_t place;
 	uint32_t node;
+	uint32_t function; /* index in names_at() of the node's location */
 	int64_t value;
 };
 
@@ -34,9 +35,16 @@ struct branches {
 
 void branches_add(struct branches_set *set, const struct branches_twig *twig);
 
-/* True if the frame is left out: it is of a library or runtime, and --all-frames was not given.  The site of
- * call stacks that have no other frames is not. */
-bool branches_is_hidden(const struct branches *branches, uint32_t place);
+/* The number of functions at a node: the one that is not inlined is the last. */
+uint32_t branches_functions(const struct branches *branches, uint32_t node);
+
+/* Sets place and function of a twig whose node is set.  False: the function is left out, as it is of a library or runtime and
+ * --all-frames was not given (the site of call stacks that have no other frames is not), or as it is that of from, a place: it calls
+ * itself.  from BRANCHES_ROOT: no function. */
+bool branches_step(const struct branches *branches, uint32_t from, uint32_t function,
+		   struct branches_twig *twig);
+
+#define BRANCHES_ROOT UINT32_MAX
 
 /* Prints all levels from from on, and a line about what was left out. */
 bool branches_print(struct branches *branches, const struct branches_set *from, struct error *err);

@@ -13,26 +13,34 @@
 
 enum { SITES = 5, LINES = 12 };
 
+/* The next function outwards of what is inlined at the twig's location, then of its callers; false: there is none. */
+static bool step_out(const struct branches *branches, struct branches_twig *twig)
+{
+	const struct profile_node *nodes = branches->report->profile->nodes;
+	uint32_t from = twig->place, function = twig->function + 1;
+
+	for (; twig->node != 0; twig->node = nodes[twig->node].parent) {
+		uint32_t count = branches_functions(branches, twig->node);
+
+		for (; function < count; function++)
+			if (branches_step(branches, from, function, twig))
+				return true;
+		function = 0;
+	}
+	return false;
+}
+
 /* One step outwards for each twig; frames that are hidden, or of the same function, are passed. */
 static void expand(struct branches *branches, const struct branches_set *from,
 		   struct branches_set *further)
 {
-	const struct report *report = branches->report;
-	const struct profile_node *nodes = report->profile->nodes;
 	size_t i;
 
 	for (i = 0; i < from->count; i++) {
 		struct branches_twig twig = from->items[i];
 
-		for (twig.node = nodes[twig.node].parent; twig.node != 0;
-		     twig.node = nodes[twig.node].parent) {
-			twig.place = places_find(report->places, nodes[twig.node].location);
-			if (!branches_is_hidden(branches, twig.place) &&
-			    !places_same_function(report->places, twig.place, from->items[i].place)) {
-				branches_add(further, &twig);
-				break;
-			}
-		}
+		if (step_out(branches, &twig))
+			branches_add(further, &twig);
 	}
 }
 
@@ -45,9 +53,12 @@ static bool collect(const struct report *report, const struct site *site, struct
 		return false;
 	for (i = 0; i < count; i++) {
 		const struct profile_stack *stack = &report->profile->stacks[stacks[i]];
-		struct branches_twig twig = {site->place, names_site(report->names, stack), 0};
+		struct branches_twig twig = {.place = site->place,
+					     .node = names_site(report->names, stack)};
 		struct sites_counts counts;
 
+		twig.function = (uint32_t)names_shown(report->names,
+						      report->profile->nodes[twig.node].location);
 		sites_stack(report->sites, stacks[i], &counts);
 		twig.value = sites_value(&counts, report->key);
 		branches_add(set, &twig);
@@ -91,7 +102,8 @@ static bool print_callers(struct report *report, const struct site *site, struct
 	else
 		ok = branches_print(&branches, &set, err);
 	if (branches.cut)
-		fprintf(report->out->file, "        ... %u more callers\n", branches.cut);
+		fprintf(report->out->file, "        ... %u more caller%s\n", branches.cut,
+			branches.cut == 1 ? "" : "s");
 	free(set.items);
 	return ok;
 }

@@ -8,17 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
+#include "base/utf8.h"
 #include "report/name.h"
 #include "report/report.h"
 
+/* Control characters and what is no UTF-8 become "?": a line break would be a valid field, and break most readers. */
 static void put_quoted(FILE *file, const char *text)
 {
+	unsigned length;
+
 	fputc('"', file);
-	for (; *text; text++) {
+	for (; *text; text += length ? length : 1) {
+		length = utf8_length(text);
 		if (*text == '"')
 			fputc('"', file);
-		/* A line break in a name would be a valid field, and break most readers. */
-		fputc((unsigned char)*text < 0x20 ? '?' : *text, file);
+		if (!length || output_is_control(text))
+			fputc('?', file);
+		else
+			fwrite(text, 1, length, file);
 	}
 	fputc('"', file);
 }

@@ -101,6 +101,39 @@ static char *clean(const struct report *report, const char *from)
 	return text;
 }
 
+/* The index in names_problems() of the program itself; else that of the end. */
+static unsigned program_problem(const struct report *report, const char *const *problems)
+{
+	const char *program = report->profile->program_name;
+	size_t length = strlen(program);
+	unsigned i;
+
+	for (i = 0; problems && problems[i]; i++)
+		if (length && strncmp(problems[i], program, length) == 0 &&
+		    problems[i][length] == ':')
+			break;
+	return i;
+}
+
+/* A report of bare addresses: why it is one, and what helps. */
+static void warn_names(const struct report *report)
+{
+	const char *const *problems = names_problems(report->names);
+	unsigned index = program_problem(report, problems);
+	size_t length = strlen(report->profile->program_name);
+	char *program;
+
+	if (!problems || !problems[index] ||
+	    strcmp(problems[index] + length, ": was replaced since") != 0)
+		return;
+	program = clean(report, report->profile->program_name);
+	warn(report,
+	     "NO NAMES: %s was replaced since. Keep the old file and pass --sysroot, or run pmem "
+	     "bundle before you rebuild.",
+	     program ? program : "the program");
+	free(program);
+}
+
 static void warn_damage(const struct report *report)
 {
 	const struct profile *profile = report->profile;
@@ -184,6 +217,7 @@ static void warn_state(const struct report *report)
 void head_print(const struct report *report)
 {
 	print_title(report);
+	warn_names(report);
 	warn_damage(report);
 	warn_memory_blocks(report);
 	warn_losses(report);
@@ -197,8 +231,13 @@ static void print_filtered(const struct report *report, FILE *file)
 	char some[UNITS_SIZE], all[UNITS_SIZE], number[UNITS_SIZE], share[UNITS_SIZE];
 	uint64_t live = profile_live_bytes(&report->profile->totals);
 
-	fprintf(file, "Selected: %s call stacks of %s", units_count(sites->stack_count, number),
-		units_count(report->profile->stack_count, all));
+	if (!sites->stack_count) {
+		fprintf(file, "Selected: no call stack matches, of %s. ",
+			units_count(report->profile->stack_count, all));
+		return;
+	}
+	fprintf(file, "Selected: %s call stack%s of %s", units_count(sites->stack_count, number),
+		sites->stack_count == 1 ? "" : "s", units_count(report->profile->stack_count, all));
 	if (!sites->query.only_interval)
 		fprintf(file, ", with %s (%s) of the live bytes",
 			units_bytes(sites->totals.live_bytes, some),
@@ -216,13 +255,14 @@ static void print_interval(const struct report *report, FILE *file)
 	fprintf(file, "From %s to %s the live bytes changed by %s.",
 		units_time(when_realtime(profile, report->interval.since_ns), from),
 		units_time(when_realtime(profile, report->interval.until_ns), to),
-		units_bytes_change(sites->totals.growth, change));
+		sites->totals.growth ? units_bytes_change(sites->totals.growth, change) : "0 B");
 	if (sites->untimed_count)
 		fprintf(file,
-			" Not on the timeline: %s small call stacks, with %s at the end; their "
+			" Not on the timeline: %s small call stack%s, with %s at the end; their "
 			"changes are "
 			"not in it.",
 			units_count(sites->untimed_count, number),
+			sites->untimed_count == 1 ? "" : "s",
 			units_bytes(sites->untimed_bytes, bytes));
 }
 
@@ -263,7 +303,7 @@ static void put_blemishes(const struct report *report, FILE *file)
 		fprintf(file, "; %s blocks of the parent process freed",
 			units_count(loaded(&report->profile->header.inherited_freed), number));
 	if (loaded(&report->profile->header.unknown_freed))
-		fprintf(file, "; %s frees of blocks from before the recording",
+		fprintf(file, "; %s frees of blocks that were not seen allocated",
 			units_count(loaded(&report->profile->header.unknown_freed), number));
 }
 
@@ -280,7 +320,7 @@ static void put_problems(const struct report *report, FILE *file)
 	text = clean(report, problems[0]);
 	fprintf(file, "; no names for %s", text ? text : "?");
 	if (count > 1)
-		fprintf(file, " and %u more modules", count - 1);
+		fprintf(file, " and %u more module%s", count - 1, count == 2 ? "" : "s");
 	free(text);
 }
 

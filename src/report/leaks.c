@@ -22,12 +22,13 @@ static void print_intro(const struct report *report)
 	for (i = 0; i < report->sites->count; i++)
 		holding += report->sites->items[i].counts.live_count > 0;
 	page_sentence(report->out,
-		      "Live %s: %s in %s blocks of %s sites. That a block is live is not yet a "
+		      "Live %s: %s in %s block%s of %s site%s. That a block is live is not yet a "
 		      "fault: what "
 		      "the program still uses, or never frees on purpose, is here too.",
 		      report->profile->is_live ? "now" : "at the end",
 		      units_bytes(totals->live_bytes, bytes),
-		      units_count(totals->live_count, blocks), units_count(holding, sites));
+		      units_count(totals->live_count, blocks), totals->live_count == 1 ? "" : "s",
+		      units_count(holding, sites), holding == 1 ? "" : "s");
 }
 
 static void print_stack(const struct report *report, uint32_t stack)

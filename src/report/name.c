@@ -11,7 +11,7 @@
 
 #include "report/page.h"
 
-enum { WHERE_IN_TEXT = 30, GAP = 2 };
+enum { WHERE_IN_TEXT = 30, GAP = 2, FUNCTION_MIN = 12 };
 
 struct name name_of_place(const struct report *report, uint32_t place)
 {
@@ -110,11 +110,12 @@ void name_line(const struct report *report, const struct name *name, unsigned us
 {
 	char *function = name_function(report, name), *where = name_where(report, name);
 	const struct output *out = report->out;
-	unsigned room = out->width > used + 16 ? out->width - used : 16, taken;
+	unsigned room = out->width > used + 16 ? out->width - used : 16, taken, most;
 
 	taken = where && where[0] ? output_columns(where) + GAP : 0;
-	if (taken > room / 2)
-		taken = room / 2;
+	most = room / 2 + FUNCTION_MIN < room ? room - FUNCTION_MIN : room / 2;
+	if (taken > most)
+		taken = most;
 	page_cut(out, function ? function : "?", room - taken);
 	if (taken) {
 		fprintf(out->file, "%*s", GAP, "");

@@ -114,6 +114,33 @@ unsigned page_text_print(struct page_text *text, const struct output *out)
 	return lines;
 }
 
+/* The ":88" at the end of "server.c:88", else the end of the text. */
+static const char *line_number(const char *text)
+{
+	size_t end = strlen(text), size = end;
+
+	while (size > 0 && isdigit((unsigned char)text[size - 1]))
+		size--;
+	return size > 1 && size < end && text[size - 1] == ':' ? text + size - 1 : text + end;
+}
+
+/* A line's number stays: half of one misleads. */
+static void print_shortened(const struct output *out, char *text, unsigned width)
+{
+	const char *number = line_number(text);
+	unsigned columns = (unsigned)strlen(number);
+
+	if (columns && output_columns(text) > width && columns < width) {
+		char *head = strndup(text, (size_t)(number - text));
+
+		output_shortened(out, head ? head : "?", width - columns);
+		fputs(number, out->file);
+		free(head);
+		return;
+	}
+	output_shortened(out, text, width);
+}
+
 /* Returns the columns that were printed. */
 static unsigned print_cut(const struct output *out, const char *text, unsigned width)
 {
@@ -127,7 +154,7 @@ static unsigned print_cut(const struct output *out, const char *text, unsigned w
 	if (!close_text(&clean, out))
 		return width;
 	columns = output_columns(clean.text);
-	output_shortened(out, clean.text, width);
+	print_shortened(out, clean.text, width);
 	free(clean.text);
 	return columns < width ? columns : width;
 }

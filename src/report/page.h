@@ -29,7 +29,8 @@ unsigned page_text_print(struct page_text *text, const struct output *out);
 /* Number of lines so far; of a text that has no memory 0. */
 unsigned page_text_lines(struct page_text *text);
 
-/* Prints text without control characters, cut to width columns; page_padded() also fills up to width. */
+/* Prints text without control characters, cut to width columns, but not in a ":88" at its end; page_padded()
+ * also fills up to width. */
 void page_cut(const struct output *out, const char *text, unsigned width);
 void page_padded(const struct output *out, const char *text, unsigned width);
 

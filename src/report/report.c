@@ -61,7 +61,8 @@ static void read_growth(struct report *report)
 {
 	growth_of_process(report->profile, &report->interval, &report->growth);
 	if (!report_has_interval(report) && report->growth.kind != GROWTH_UNKNOWN)
-		report->interval.since_ns = report->growth.since_ns;
+		report->interval = (struct growth_interval){report->growth.since_ns,
+							    report->growth.until_ns};
 }
 
 /* JSON looks at each call stack itself.  Source lines are shown with all that any site has in them. */

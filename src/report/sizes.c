@@ -37,8 +37,11 @@ bool view_sizes(struct report *report, struct error *err)
 		return error_set(err, "no memory for %u sites", report->sites->count);
 	head_print(report);
 	head_print_selection(report);
-	fprintf(report->out->file, "  Sizes of %s blocks, all that were allocated",
-		units_count(histogram.total, calls));
+	if (histogram.total == 1)
+		fputs("  Size of the only block that was allocated", report->out->file);
+	else
+		fprintf(report->out->file, "  Sizes of %s blocks, all that were allocated",
+			units_count(histogram.total, calls));
 	if (!report->selected && totals->alloc_count)
 		fprintf(report->out->file, "; mean %s",
 			units_bytes(totals->alloc_bytes / totals->alloc_count, mean));

@@ -30,8 +30,11 @@ static void print_top(struct report *report)
 {
 	head_print(report);
 	head_print_selection(report);
-	words_print(report);
-	fputc('\n', report->out->file);
+	/* Of what matches nothing there is nothing to say. */
+	if (report->sites->count || !report->profile->stack_count)
+		words_print(report);
+	if (report->sites->count)
+		fputc('\n', report->out->file);
 }
 
 static void print_bottom(struct report *report)

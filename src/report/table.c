@@ -11,7 +11,7 @@
 #include "report/name.h"
 #include "report/page.h"
 
-enum { COLUMNS = 5, SITE_MIN = 20 };
+enum { COLUMNS = 5, SITE_MIN = 20, FUNCTION_MIN = 14 };
 
 struct column {
 	const char *title;
@@ -174,7 +174,7 @@ static unsigned print_row(const struct report *report, const struct column *layo
 /* Columns for the function's name, so that what follows stands in one column. */
 static unsigned name_width(const struct report *report, unsigned rows, unsigned room)
 {
-	unsigned names = 0, wheres = 0, i;
+	unsigned names = 0, wheres = 0, most, i;
 
 	for (i = 0; i < rows; i++) {
 		struct name name = name_of_site(report, &report->sites->items[i]);
@@ -191,7 +191,9 @@ static unsigned name_width(const struct report *report, unsigned rows, unsigned 
 		return names < room ? names : room;
 	if (names + 2 + wheres <= room)
 		return names;
-	wheres = wheres + 2 < room / 2 ? wheres + 2 : room / 2;
+	/* The function gives way first: a file without its end or line is of no use. */
+	most = room / 2 + FUNCTION_MIN < room ? room - FUNCTION_MIN : room / 2;
+	wheres = wheres + 2 < most ? wheres + 2 : most;
 	return names < room - wheres ? names : room - wheres;
 }
 

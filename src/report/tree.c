@@ -97,23 +97,28 @@ static bool tree_build(const struct report *report, struct tree *tree)
 	return true;
 }
 
-/* Children at places to show; those of a hidden child, or of one in the same function, stand for it.  place NONE: of the root. */
+/* The outermost of the functions below index end at the twig's node that is a step from a place. */
+static bool step_in(const struct branches *branches, uint32_t from, uint32_t end,
+		    struct branches_twig *twig)
+{
+	while (end-- > 0)
+		if (branches_step(branches, from, end, twig))
+			return true;
+	return false;
+}
+
+/* Children at places to show; those of a hidden child, or of one in the same function, stand for it. */
 static void expand_node(struct branches *branches, uint32_t start, uint32_t place,
 			struct branches_set *further)
 {
-	const struct report *report = branches->report;
-	const struct profile_node *nodes = report->profile->nodes;
+	const struct profile_node *nodes = branches->report->profile->nodes;
 	const struct tree *tree = branches->data;
 	uint32_t node = tree->child[start];
 
 	while (node != NONE) {
-		uint32_t at = places_find(report->places, nodes[node].location);
-		bool is_step = !branches_is_hidden(branches, at) &&
-			       (place == NONE || !places_same_function(report->places, at, place));
+		struct branches_twig twig = {.node = node, .value = tree->values[node]};
 
-		if (is_step) {
-			struct branches_twig twig = {at, node, tree->values[node]};
-
+		if (step_in(branches, place, branches_functions(branches, node), &twig)) {
 			branches_add(further, &twig);
 		} else if (tree->child[node] != NONE) {
 			node = tree->child[node];
@@ -125,15 +130,27 @@ static void expand_node(struct branches *branches, uint32_t start, uint32_t plac
 	}
 }
 
+/* What is inlined at the twig's location comes before what is called from it. */
+static void expand_twig(struct branches *branches, const struct branches_twig *from,
+			struct branches_set *further)
+{
+	struct branches_twig twig = *from;
+
+	if (step_in(branches, from->place, from->function, &twig))
+		branches_add(further, &twig);
+	else
+		expand_node(branches, from->node, from->place, further);
+}
+
 static void expand(struct branches *branches, const struct branches_set *from,
 		   struct branches_set *further)
 {
 	size_t i;
 
 	if (!from)
-		expand_node(branches, 0, NONE, further);
+		expand_node(branches, 0, BRANCHES_ROOT, further);
 	for (i = 0; from && i < from->count; i++)
-		expand_node(branches, from->items[i].node, from->items[i].place, further);
+		expand_twig(branches, &from->items[i], further);
 }
 
 bool view_tree(struct report *report, struct error *err)
@@ -159,8 +176,9 @@ bool view_tree(struct report *report, struct error *err)
 		report_key_words(report->key));
 	ok = branches_print(&branches, NULL, err);
 	if (branches.cut)
-		fprintf(report->out->file, "... %u more branches: below 1 %%, or beyond --top %u\n",
-			branches.cut, report->options->top ? report->options->top : LINES);
+		fprintf(report->out->file, "... %u more branch%s: below 1 %%, or beyond --top %u\n",
+			branches.cut, branches.cut == 1 ? "" : "es",
+			report->options->top ? report->options->top : LINES);
 	tree_free(&tree);
 	return ok;
 }

@@ -67,11 +67,15 @@ static void put_growth(const struct report *report, FILE *file)
 	char rate[UNITS_SIZE], time[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
 	int64_t per_minute = growth->per_minute;
 
-	units_time(when_realtime(report->profile, growth->since_ns), time);
+	units_time(when_realtime(report->profile,
+				 growth->freed_at_end ? growth->until_ns : growth->since_ns),
+		   time);
 	switch (growth->kind) {
 	case GROWTH_GROWING:
-		fprintf(file, "growing %s/min since %s", units_bytes((uint64_t)per_minute, rate),
-			time);
+		fprintf(file,
+			growth->freed_at_end ? "grew %s/min until %s, then freed most of it"
+					     : "growing %s/min since %s",
+			units_bytes((uint64_t)per_minute, rate), time);
 		break;
 	case GROWTH_SHRINKING:
 		fprintf(file, "shrinking %s/min since %s", units_bytes((uint64_t)-per_minute, rate),
@@ -107,30 +111,30 @@ static void put_live(const struct report *report, FILE *file)
 	put_growth(report, file);
 }
 
-/* What part of the growth a site has that grows.  Others may shrink: it is never more than all. */
-static const char *growth_share(const struct report *report, const struct site *site,
-				char text[UNITS_SIZE])
+static void put_grower(const struct report *report, const struct sites_grower *grower, FILE *file)
 {
-	int64_t all = report->sites->totals.growth, part = site->counts.growth;
+	char bytes[UNITS_SIZE], share[UNITS_SIZE], part[UNITS_SIZE];
 
-	return units_share((uint64_t)part, (uint64_t)(all > part ? all : part), text);
+	put_name(report, grower->site, file);
+	units_share(grower->growth, grower->all_growth, part);
+	units_bytes(grower->live_bytes, bytes);
+	if (report->growth.freed_at_end)
+		fprintf(file, " made %s of the growth and held %s. ", part, bytes);
+	else
+		fprintf(file, " makes %s of the growth and holds %s, %s. ", part, bytes,
+			units_share(grower->live_bytes, total_live(report), share));
 }
 
 /* Who is to blame: of a growing heap the one that grows most, else the one that holds most. */
 static void put_holder(const struct report *report, FILE *file)
 {
-	char bytes[UNITS_SIZE], share[UNITS_SIZE], part[UNITS_SIZE];
+	char bytes[UNITS_SIZE], share[UNITS_SIZE];
 	const struct site *site;
+	struct sites_grower grower;
 	struct best best;
 
-	find_best(report, SITES_GROWTH, &best);
-	if (report->growth.kind == GROWTH_GROWING && best.count) {
-		site = best.sites[0];
-		put_name(report, site, file);
-		fprintf(file, " makes %s of the growth and holds %s, %s. ",
-			growth_share(report, site, part),
-			units_bytes(site->counts.live_bytes, bytes),
-			units_share(site->counts.live_bytes, total_live(report), share));
+	if (report->growth.kind == GROWTH_GROWING && sites_find_grower(report->sites, &grower)) {
+		put_grower(report, &grower, file);
 		return;
 	}
 	find_best(report, SITES_LIVE, &best);
@@ -242,9 +246,9 @@ void words_print(const struct report *report)
 	paragraph(report, put_live);
 	if (report_has_interval(report))
 		return;
-	if (total_live(report))
+	if (total_live(report) || report->growth.freed_at_end)
 		paragraph(report, put_holders);
-	if (report->growth.kind == GROWTH_GROWING)
+	if (report->growth.kind == GROWTH_GROWING && !report->growth.freed_at_end)
 		return;
 	paragraph(report, words_peak);
 	paragraph(report, put_temporaries);

@@ -68,6 +68,9 @@ static struct spot_names spots[SPOTS] = {
 	[NAMELESS] = {{.offset = 0x1234}, true},
 };
 
+/* Functions inlined at a spot: all of its functions, innermost first, all as own as the spot; no function = only that of spots. */
+static struct symbol fake_inlined[SPOTS][4];
+
 struct model {
 	struct profile profile;
 	struct profile_module modules[4];
@@ -103,9 +106,15 @@ void names_free(struct names *names)
 
 size_t names_at(struct names *names, uint32_t location, const struct symbol **found)
 {
+	size_t count = 0;
+
 	(void)names;
 	*found = &spots[location].symbol;
-	return 1;
+	while (count < 4 && fake_inlined[location][count].function)
+		count++;
+	if (count)
+		*found = fake_inlined[location];
+	return count ? count : 1;
 }
 
 /* Symbol tables know no lines. */
@@ -140,7 +149,8 @@ bool names_is_own_fast(struct names *names, uint32_t location)
 
 bool names_is_own_function(struct names *names, uint32_t location, size_t index)
 {
-	return index == 0 && names_is_own(names, location);
+	return (index == 0 || fake_inlined[location][index].function) &&
+	       names_is_own(names, location);
 }
 
 bool names_is_unsettled(struct names *names, uint32_t location)
@@ -352,6 +362,7 @@ static inline struct model *model_new(void)
 	setenv("TZ", "UTC", 1);
 	tzset();
 	memset(fake_problems, 0, sizeof(fake_problems));
+	memset(fake_inlined, 0, sizeof(fake_inlined));
 	model_modules(model);
 	model_stacks(model);
 	model_timeline(model);

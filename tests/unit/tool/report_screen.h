@@ -52,6 +52,15 @@ static inline void assert_screen(struct model *model, const struct report_option
 	free(text);
 }
 
+static inline void assert_lacks(struct model *model, const struct report_options *options,
+				const char *unwanted)
+{
+	char *text = print_or_fail(model, options);
+
+	assert_null(strstr(text, unwanted));
+	free(text);
+}
+
 static inline void assert_has(struct model *model, const struct report_options *options,
 			      const char *wanted)
 {

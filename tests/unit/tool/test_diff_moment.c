@@ -51,7 +51,7 @@ static void test_moment_of_a_file(void **state)
 	assert_moment("b@10m@5m", "b@10m", "5m");
 	assert_no_moment("box@example.prof", "box@example.prof: No such file");
 	assert_no_moment("c.prof@10m", "c.prof: No such file");
-	assert_no_moment("@10m", "no profile in this folder");
+	assert_no_moment("@10m", "no profile (*.prof) in this folder");
 	assert_no_moment("", "No such file");
 	unlink("a.prof");
 	unlink("b@10m");

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "profile/bundle.h"
 #include "profile/find.h"
 #include "profile/running.h"
 #include "profile_fixture.h"
@@ -87,15 +88,19 @@ static void newest_in_a_folder(void **state)
 
 	(void)state;
 	write_profile("a.prof", 0, 5);
-	write_profile("b", 0, 9); /* the name does not matter */
+	write_profile("b.prof", 0, 9);
+	write_profile("stray_XXa", 0, 900); /* a folder means *.prof */
+	write_profile(".prof", 0, 901);
+	write_profile("d.prof.old", 0, 902);
 	write_profile("c.prof", 0, 7);
 	write_text("newer.prof");
 	assert_int_equal(mkfifo("fifo.prof", 0600), 0);
 	assert_int_equal(mkdir("folder.prof", 0700), 0);
-	expect(NULL, "b");
-	snprintf(path, sizeof(path), "%s/b", folder);
+	expect(NULL, "b.prof");
+	snprintf(path, sizeof(path), "%s/b.prof", folder);
 	expect(folder, path);
 	expect("a.prof", "a.prof");
+	expect("stray_XXa", "stray_XXa"); /* but who names one means it */
 	/* Written through a mapping: the header knows better than the file system. */
 	{
 		struct format_header header;
@@ -114,11 +119,81 @@ static void nothing_there(void **state)
 {
 	(void)state;
 	write_text("x");
-	expect_error(NULL, "no profile in this folder; make one with: pmem run -- PROGRAM");
-	expect_error(folder, "no profile in this folder; make one with: pmem run -- PROGRAM");
+	expect_error(NULL,
+		     "no profile (*.prof) in this folder; make one with: pmem run -- PROGRAM");
+	expect_error(folder,
+		     "no profile (*.prof) in this folder; make one with: pmem run -- PROGRAM");
 	expect_error("missing.prof", "missing.prof: No such file");
 	expect_error("2000000000", "no such file and no such process");
 	expect_error("12x", "12x: No such file");
+}
+
+static void write_bundle(const char *path, unsigned second)
+{
+	struct bundle_header header = {.frame = BUNDLE_FRAME, .magic = BUNDLE_MAGIC};
+	struct timespec times[2] = {{.tv_sec = 1577836800 + second},
+				    {.tv_sec = 1577836800 + second}};
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_bundle_comes_second(void **state)
+{
+	(void)state;
+	write_text("text.bundle");
+	assert_int_equal(mkfifo("fifo.bundle", 0600), 0);
+	expect_error(NULL, "no profile (*.prof) in this folder");
+	write_bundle("a.bundle", 20);
+	write_bundle("b.bundle", 30);
+	write_bundle("c", 40);
+	expect(NULL, "b.bundle");
+	write_profile("older.prof", 0, 10);
+	expect(NULL, "older.prof");
+}
+
+static void write_profile_of(const char *path, uint32_t pid, unsigned second)
+{
+	struct format_header header;
+	int fd;
+
+	write_profile(path, 0, second);
+	fd = open(path, O_RDWR);
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	header.pid = pid;
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(futimens(fd, (struct timespec[2]){{.tv_sec = 1577836800 + second},
+							   {.tv_sec = 1577836800 + second}}),
+			 0);
+	close(fd);
+}
+
+/* Larger than any pid of Linux: such a process has always ended. */
+static void of_a_process_that_has_ended(void **state)
+{
+	(void)state;
+	write_profile_of("pmem.2000000000.prof", 2000000000, 10);
+	write_profile_of("pmem.2000000000.2.prof", 2000000000, 20);
+	write_profile_of("pmem.200000000.prof", 200000000, 30);
+	write_profile_of("another", 2000000000, 40);
+	expect("2000000000", "pmem.2000000000.2.prof");
+	expect("200000000", "pmem.200000000.prof");
+	expect_error("20000000",
+		     "20000000: there is no such file and no such process, and it left");
+}
+
+/* Needs a process of another user that may not be looked at: of root's that is init. */
+static void of_a_process_of_another_user(void **state)
+{
+	(void)state;
+	if (getuid() == 0)
+		skip();
+	expect_error(
+		"1",
+		"process 1: its memory map: Permission denied; run pmem as its user or as root");
 }
 
 static void a_file_named_like_a_pid(void **state)
@@ -210,6 +285,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(newest_in_a_folder, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(nothing_there, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(a_bundle_comes_second, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(of_a_process_that_has_ended, make_folder,
+						remove_folder),
+		cmocka_unit_test(of_a_process_of_another_user),
 		cmocka_unit_test_setup_teardown(a_file_named_like_a_pid, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(of_a_process, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(all_of_a_run, make_folder, remove_folder),

@@ -157,6 +157,7 @@ static void test_varying(void **state)
 static void test_given_back_at_exit(void **state)
 {
 	struct timeline *timeline = new_timeline();
+	struct growth growth;
 	uint64_t i;
 
 	(void)state;
@@ -164,7 +165,61 @@ static void test_given_back_at_exit(void **state)
 		add(timeline, (i + 1) * SECOND, (i + 1) * MIB);
 	add(timeline, 61 * SECOND, 1000);
 	atomic_init(&timeline->profile.header.state, FORMAT_STATE_ENDED);
-	assert_int_equal(growth_of(timeline).kind, GROWTH_GROWING);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	assert_true(growth.freed_at_end);
+	assert_int_equal(growth.until_ns, 60 * SECOND);
+	free(timeline);
+}
+
+/* A cache of 500 MiB stays: what grew beside it was given back all the same. */
+static void test_growth_beside_a_cache_is_given_back(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		add(timeline, (i + 1) * SECOND, (500 + i) * MIB);
+	add(timeline, 61 * SECOND, 510 * MIB);
+	add(timeline, 62 * SECOND, 500 * MIB);
+	timeline->profile.totals.alloc_bytes = 500 * MIB;
+	atomic_init(&timeline->profile.header.state, FORMAT_STATE_ENDED);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	assert_near(growth.per_minute, 60 * (int64_t)MIB, 1);
+	assert_true(growth.freed_at_end);
+	assert_int_equal(growth.until_ns, 60 * SECOND);
+	assert_int_equal(growth.high, 559 * MIB);
+	/* A running process may do the same, and has not ended. */
+	atomic_init(&timeline->profile.header.state, FORMAT_STATE_RECORDING);
+	timeline->profile.is_live = true;
+	assert_false(growth_of(timeline).freed_at_end);
+	free(timeline);
+}
+
+/* The last point is that before exit: only the final state knows of the freeing.  At that time growth_at() must not tell it. */
+static void test_freed_after_the_last_point(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 60; i++)
+		add(timeline, (i + 1) * SECOND, (i + 1) * MIB);
+	timeline->profile.totals.alloc_bytes = 60 * MIB;
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_GROWING);
+	assert_false(growth.freed_at_end);
+	assert_true(growth.until_ns == UINT64_MAX);
+	timeline->profile.totals.free_bytes = 50 * MIB;
+	growth = growth_of(timeline);
+	assert_true(growth.freed_at_end);
+	assert_int_equal(growth.until_ns, 60 * SECOND - 1);
+	timeline->profile.is_live = true;
+	assert_false(growth_of(timeline).freed_at_end);
 	free(timeline);
 }
 
@@ -260,6 +315,8 @@ int main(void)
 		cmocka_unit_test(test_shrinking),
 		cmocka_unit_test(test_varying),
 		cmocka_unit_test(test_given_back_at_exit),
+		cmocka_unit_test(test_growth_beside_a_cache_is_given_back),
+		cmocka_unit_test(test_freed_after_the_last_point),
 		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_only_the_interval_counts),
 		cmocka_unit_test(test_value_at_a_time),

@@ -215,7 +215,7 @@ static void test_tree_by_count(void **state)
 		"  22 %          60    Session::remember  session.cc:88\n"
 		"   4 %          12   load_index\n"
 		"   1 %           3   walk\n"
-		"... 1 more branches: below 1 %, or beyond --top 40\n");
+		"... 1 more branch: below 1 %, or beyond --top 40\n");
 	free(model);
 }
 
@@ -247,6 +247,55 @@ static void test_callers(void **state)
 		" 100 %       300 B  main\n"
 		"\n"
 		"77 B, <1 % of live: [truncated]\n");
+	free(model);
+}
+
+/* All of a program inlined into main(): each function is a line, above what it calls; run() calls itself there. */
+static void test_inlined(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "tree", .key = SITES_KEYS};
+
+	(void)state;
+	fake_inlined[LOAD][0] = (struct symbol){
+		.function = "leaf", .file = "a.c", .line = 3, .inlined = true};
+	fake_inlined[LOAD][1] = (struct symbol){
+		.function = "run", .file = "a.c", .line = 7, .inlined = true};
+	fake_inlined[LOAD][2] = (struct symbol){
+		.function = "run", .file = "a.c", .line = 8, .inlined = true};
+	fake_inlined[LOAD][3] = (struct symbol){.function = "main", .file = "a.c", .line = 9};
+	fake_inlined[HANDLE][0] = (struct symbol){.function = "handle", .inlined = true};
+	fake_inlined[HANDLE][1] = (struct symbol){.function = "serve"};
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  Callers above, callees below; share of live.\n"
+		"\n"
+		" >99 %    72.0 MiB  main\n"
+		"  83 %    60.0 MiB   serve\n"
+		"  83 %    60.0 MiB    handle\n"
+		"  83 %    60.0 MiB     Session::remember  session.cc:88\n"
+		"  17 %    12.0 MiB   run  a.c:8\n"
+		"  17 %    12.0 MiB    leaf  a.c:3\n"
+		"... 3 more branches: below 1 %, or beyond --top 40\n");
+	options.view = "callers";
+	options.top = 2;
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
+		"\n"
+		"  The largest sites by live, and who called them: share of the site.\n"
+		"\n"
+		"60.0 MiB, 83 % of live: Session::remember (session.cc:88)\n"
+		" 100 %    60.0 MiB  handle\n"
+		" 100 %    60.0 MiB   serve\n"
+		" 100 %    60.0 MiB    main\n"
+		"\n"
+		"12.0 MiB, 17 % of live: leaf (a.c:3)\n"
+		" 100 %    12.0 MiB  run  a.c:7\n"
+		" 100 %    12.0 MiB   main  a.c:9\n");
+	memset(fake_inlined, 0, sizeof(fake_inlined));
 	free(model);
 }
 
@@ -389,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_tree_by_count),
 		cmocka_unit_test(test_callers),
+		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_leaks),
 		cmocka_unit_test(test_peak),
 		cmocka_unit_test(test_sizes),

@@ -23,7 +23,7 @@ static void test_first_page_always_fits(void **state)
 	spots[REMEMBER].symbol.function = long_name;
 	spots[REMEMBER].symbol.file = long_name;
 	fake_problems[0] = "libx.so: replaced since";
-	fake_problems[1] = "liby.so: replaced since";
+	fake_problems[1] = "server: was replaced since";
 	model->stacks[0].inexact = true;
 	model->stacks[1].counts.alloc_bytes = 1023 * MIB + 1000 * UINT64_C(1024);
 	model->stacks[1].counts.alloc_count = 999999;
@@ -129,6 +129,33 @@ static void test_ended_below_its_peak(void **state)
 	free(model);
 }
 
+/* What grew is named, over the time in which it did, though a last buffer is all that grew until the end. */
+static void test_grew_until_exit(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "summary", .key = SITES_KEYS};
+
+	(void)state;
+	end_process(model);
+	atomic_init(&model->profile.header.state, FORMAT_STATE_ENDED);
+	model->profile.duration_ns = 61 * SECOND;
+	model->points[60] = (struct profile_point){.time_ns = 61 * SECOND, .live_bytes = 12 * MIB};
+	model->profile.point_count = 61;
+	model->stacks[0].counts.free_bytes = 60 * MIB;
+	model->stacks[0].counts.free_count = 60;
+	model->profile.totals.free_bytes += 60 * MIB;
+	model->profile.totals.free_count += 60;
+	assert_has(
+		model, &options,
+		"  Live heap at the end 12.0 MiB in 66 blocks, grew 60.0 MiB/min until 10:32:02,\n"
+		"  then freed most of it.\n"
+		"  Session::remember (session.cc:88) made 100 % of the growth and held 60.0 MiB.\n"
+		"  Peak 72.0 MiB after 1 min: 83 % Session::remember");
+	options.key = SITES_GROWTH;
+	assert_has(model, &options, "+60.0 MiB");
+	free(model);
+}
+
 /* 500 MiB of limit, 80 MiB of them resident, 60 MiB a minute. */
 static void test_limit(void **state)
 {
@@ -156,6 +183,91 @@ static void test_warnings(void **state)
 	assert_has(model, &options, "\n  PARTIAL: 7 blocks of the profile found no room");
 	model->profile.header.sample_bytes = 512 * 1024;
 	assert_has(model, &options, "\n  SAMPLED: one allocation in 512.0 KiB was recorded;");
+	free(model);
+}
+
+/* Bare addresses are explained under the title, before all else. */
+static void test_no_names(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "summary", .key = SITES_KEYS};
+	const struct report_view *view;
+
+	(void)state;
+	fake_problems[0] = "libx.so: was replaced since";
+	fake_problems[1] = "server: was replaced since";
+	damage(model);
+	for (view = report_views; view->name; view++) {
+		options.view = view->name;
+		if (!view->is_data)
+			assert_has(
+				model, &options,
+				"pmem.4711.prof\n"
+				"  NO NAMES: server was replaced since. Keep the old file and pass "
+				"--sysroot, or\n"
+				"  run pmem bundle before you rebuild.\n"
+				"  PARTIAL: ");
+	}
+	options.view = "summary";
+	fake_problems[1] = "server2: was replaced since";
+	assert_lacks(model, &options, "NO NAMES");
+	fake_problems[1] = "server: is stripped: it has no symbols";
+	assert_lacks(model, &options, "NO NAMES");
+	free(model);
+}
+
+/* The number of a line is whole where there is no room for the names. */
+static void test_line_numbers_stay(void **state)
+{
+	static const char *const views[] = {"summary", "tree", "callers", "leaks", "peak", "sizes"};
+	struct model *model = model_new();
+	struct spot_names before[2] = {spots[REMEMBER], spots[PARSE]};
+	size_t i;
+
+	(void)state;
+	spots[REMEMBER].symbol.function = "note_refused_login_of_a_user";
+	spots[REMEMBER].symbol.file = "a/very_long_name_of_a_source_file.cc";
+	spots[REMEMBER].symbol.line = 11888;
+	spots[PARSE].symbol.function = "note_refused_login";
+	spots[PARSE].symbol.file = "src/server.c";
+	spots[PARSE].symbol.line = 118;
+	spots[PARSE_AGAIN] = spots[PARSE];
+	for (i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		struct report_options options = {.view = views[i], .key = SITES_KEYS};
+
+		if (strcmp(views[i], "sizes") == 0)
+			assert_has(model, &options, "note_re...gin  server.c:118\n");
+		else
+			assert_has(model, &options, ":11888");
+	}
+	spots[REMEMBER] = before[0];
+	spots[PARSE] = before[1];
+	spots[PARSE_AGAIN] = before[1];
+	free(model);
+}
+
+/* No page without a word, and no two empty lines. */
+static void test_nothing_to_show(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {
+		.view = "summary", .key = SITES_KEYS, .focus = {"nomatch*"}, .focus_count = 1};
+
+	(void)state;
+	assert_has(model, &options, "\n\n  Selected: no call stack matches, of 6.\n\n  Seen: ");
+	options.view = "tree";
+	assert_has(model, &options, "  Selected: no call stack matches, of 6.\n");
+	options.view = "summary";
+	options.focus_count = 0;
+	options.since = "59s";
+	options.until = "59s";
+	assert_has(model, &options, "changed by 0 B.");
+	options.since = options.until = NULL;
+	model->profile.stack_count = 0;
+	model->profile.series_count = 0;
+	model->profile.point_count = 0;
+	memset(&model->profile.totals, 0, sizeof(model->profile.totals));
+	assert_has(model, &options, "\n\n  No allocation was recorded.\n\n  Seen: ");
 	free(model);
 }
 
@@ -215,10 +327,10 @@ static void test_selection(void **state)
 	} rows[] = {
 		{"libc.so.*", NULL, "Selected: 5 call stacks of 6"},
 		{"handle", NULL, "Selected: 3 call stacks of 6"},
-		{"handle", "parse_*", "Selected: 1 call stacks of 6"},
-		{NULL, "main", "Selected: 1 call stacks of 6"},
+		{"handle", "parse_*", "Selected: 1 call stack of 6"},
+		{NULL, "main", "Selected: 1 call stack of 6"},
 		{"_Z6handleRK7Request", NULL, "Selected: 3 call stacks of 6"},
-		{"nobody", NULL, "Selected: 0 call stacks of 6"},
+		{"nobody", NULL, "Selected: no call stack matches, of 6."},
 	};
 	struct model *model = model_new();
 	size_t i;
@@ -350,8 +462,12 @@ int main(void)
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_no_allocation),
 		cmocka_unit_test(test_ended_below_its_peak),
+		cmocka_unit_test(test_grew_until_exit),
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_no_names),
+		cmocka_unit_test(test_line_numbers_stay),
+		cmocka_unit_test(test_nothing_to_show),
 		cmocka_unit_test(test_views_without_a_timeline),
 		cmocka_unit_test(test_bad_times),
 		cmocka_unit_test(test_patterns),
