@@ -32,7 +32,7 @@ class _Frames:
     def __call__(self, row):
         if "raw_name" not in row:
             return row
-        if row["inlined"]:
+        if row.get("inlined"):
             return None
         key = row["module"], row["offset"], row["function"]
         if key not in self.known:
