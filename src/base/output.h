@@ -37,10 +37,10 @@ void output_shortened(const struct output *out, const char *text, unsigned width
 /* The number of columns text takes: UTF-8 characters, no escape sequences. */
 unsigned output_columns(const char *text);
 
-/* Writes text with control characters, and bytes that are no UTF-8, replaced by '?': names come from untrusted files. */
 /* True for what a terminal would obey: C0, DEL, C1 (as UTF-8: 0xc2 0x80 to 0x9f), and what turns the direction of text. */
 bool output_is_control(const char *text);
 
+/* Writes text with control characters, and bytes that are no UTF-8, replaced by '?': names come from untrusted files. */
 void output_safe(const struct output *out, const char *text);
 
 /* Progress on stderr if that is a terminal, at most ten times a second; done: the line is erased. */

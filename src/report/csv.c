@@ -8,28 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/output.h"
-#include "base/utf8.h"
+#include "report/csv_field.h"
 #include "report/name.h"
 #include "report/report.h"
-
-/* Control characters and what is no UTF-8 become "?": a line break would be a valid field, and break most readers. */
-static void put_quoted(FILE *file, const char *text)
-{
-	unsigned length;
-
-	fputc('"', file);
-	for (; *text; text += length ? length : 1) {
-		length = utf8_length(text);
-		if (*text == '"')
-			fputc('"', file);
-		if (!length || output_is_control(text))
-			fputc('?', file);
-		else
-			fwrite(text, 1, length, file);
-	}
-	fputc('"', file);
-}
 
 static void put_site(const struct report *report, uint32_t stack, FILE *file)
 {
@@ -37,11 +18,11 @@ static void put_site(const struct report *report, uint32_t stack, FILE *file)
 	const struct profile_location *location = &report->profile->locations[name.location];
 	char *function = name_function_full(report, &name);
 
-	put_quoted(file, function ? function : "");
+	csv_field(file, function ? function : "");
 	fputc(',', file);
-	put_quoted(file, location->special ? "" : report->profile->modules[location->module].path);
+	csv_field(file, location->special ? "" : report->profile->modules[location->module].path);
 	fputc(',', file);
-	put_quoted(file, name.symbol->file ? name.symbol->file : "");
+	csv_field(file, name.symbol->file ? name.symbol->file : "");
 	fputc(',', file);
 	if (name.symbol->line)
 		fprintf(file, "%" PRIu32, name.symbol->line);
@@ -73,7 +54,7 @@ static void put_frames(const struct report *report, uint32_t node, FILE *file)
 		}
 	}
 	fclose(frames);
-	put_quoted(file, text ? text : "");
+	csv_field(file, text ? text : "");
 	free(text);
 }
 

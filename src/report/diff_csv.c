@@ -7,27 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/output.h"
-#include "base/utf8.h"
+#include "report/csv_field.h"
 #include "report/diff.h"
-
-/* Control characters and what is no UTF-8 become "?": a line break would be a valid field, and break most readers. */
-static void put_quoted(FILE *file, const char *text)
-{
-	unsigned length;
-
-	fputc('"', file);
-	for (; *text; text += length ? length : 1) {
-		length = utf8_length(text);
-		if (*text == '"')
-			fputc('"', file);
-		if (!length || output_is_control(text))
-			fputc('?', file);
-		else
-			fwrite(text, 1, length, file);
-	}
-	fputc('"', file);
-}
 
 static void put_site(const struct diff_page *page, const struct diff_row *row, FILE *file)
 {
@@ -37,11 +18,11 @@ static void put_site(const struct diff_page *page, const struct diff_row *row, F
 	char *function = name_function_full(report, &name);
 
 	fprintf(file, "%s,", diff_page_state(diff_state(row)));
-	put_quoted(file, function);
+	csv_field(file, function);
 	fputc(',', file);
-	put_quoted(file, location->special ? "" : report->profile->modules[location->module].path);
+	csv_field(file, location->special ? "" : report->profile->modules[location->module].path);
 	fputc(',', file);
-	put_quoted(file, name.symbol->file);
+	csv_field(file, name.symbol->file);
 	fputc(',', file);
 	if (name.symbol->line)
 		fprintf(file, "%" PRIu32, name.symbol->line);
@@ -95,7 +76,7 @@ static void put_frames(const struct diff_page *page, const struct diff_row *row,
 		}
 	}
 	fclose(frames);
-	put_quoted(file, text);
+	csv_field(file, text);
 	free(text);
 }
 
