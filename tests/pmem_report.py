@@ -62,7 +62,7 @@ class Report:
 def _entry(stack):
     entry = pmem_log.Frame("libpmem.so", stack["entry"] or "", 0, 0, None)
     return Entry(stack["id"], stack["live_bytes"], stack["alloc_bytes"], stack["free_bytes"],
-                 [entry] + [f for f in stack["frames"] if f], stack["live_blocks"], stack["alloc_blocks"], stack["free_blocks"], stack["peak_bytes"],
+                 [entry] + stack["frames"], stack["live_blocks"], stack["alloc_blocks"], stack["free_blocks"], stack["peak_bytes"],
                  stack["peak_blocks"], stack["temporary_blocks"], stack["sizes"], stack["inexact"])
 
 
@@ -104,6 +104,8 @@ def read(tool, path, *focus):
     done = tool("report", "--json", *("--focus=" + f for f in focus), path)
     _require(done.returncode == 0 and not done.stderr, path, done.stderr[-2000:])
     document = json.loads(done.stdout, object_hook=_Frames())
+    for stack in document["stacks"]:
+        stack["frames"] = [f for f in stack["frames"] if f]
     _require(document["schema"] == 1, path, "schema %r" % document["schema"])
     check(path, document, whole=not focus)
     return Report(path, document)
