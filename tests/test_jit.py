@@ -204,7 +204,7 @@ def test_node(tool, tmp_path):
 def pythons():
     """A Python with -X perf, and one with -X perf_jit: where there are any."""
     names = ["python3", "python3.12", "python3.13", "python3.14"]
-    return [p for p in map(shutil.which, names) if p] + sorted(map(str, pathlib.Path("/root/.pyenv/versions").glob("*/bin/python3")))
+    return [p for p in map(shutil.which, names) if p] + sorted(map(str, (pathlib.Path.home() / ".pyenv/versions").glob("*/bin/python3")))
 
 
 def python_with(option):
