@@ -260,14 +260,9 @@ static int run(const struct request *request)
 {
 	struct profile *profile;
 	struct error err = {""};
-	char *path;
 	bool ok;
 
-	if (!find_profile(request->name, &path, &err))
-		return cmd_fail("export", &err);
-	ok = profile_open(path, &profile, &err);
-	free(path);
-	if (!ok)
+	if (!find_and_open(request->name, &profile, &err))
 		return cmd_fail("export", &err);
 	ok = write_profile(request, profile, &err);
 	profile_close(profile);

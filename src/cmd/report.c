@@ -244,14 +244,9 @@ static int run(const struct request *request)
 {
 	struct profile *profile;
 	struct error err = {""};
-	char *path;
 	bool ok;
 
-	if (!find_profile(request->name, &path, &err))
-		return cmd_fail("report", &err);
-	ok = profile_open(path, &profile, &err);
-	free(path);
-	if (!ok)
+	if (!find_and_open(request->name, &profile, &err))
 		return cmd_fail("report", &err);
 	ok = print_report(profile, request, &err);
 	profile_close(profile);

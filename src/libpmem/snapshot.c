@@ -180,25 +180,6 @@ static void add_sums(struct snapshot_sums *to, const struct snapshot_record *rec
 	to->free_new += more.free_new;
 }
 
-/* Reads one side of the counters [first, end) of all threads into sums[].  Returns true if any
- * thread has them. */
-static bool read_counters(uint32_t first, uint32_t end,
-			  void (*read)(const struct counters *, uint32_t, struct counter_totals *))
-{
-	const struct thread *thread;
-	bool any = false;
-	uint32_t id;
-
-	for (thread = thread_first(); thread; thread = thread->next) {
-		if (!counters_has_chunk(&thread->counters, first))
-			continue;
-		for (id = first; id < end; id++)
-			read(&thread->counters, id, &sums[id - first]);
-		any = true;
-	}
-	return any;
-}
-
 static void note_counts(uint32_t id, const struct counter_totals *counts)
 {
 	struct snapshot_record *record = snapshot_heap_record(id);
@@ -230,8 +211,8 @@ static void collect(void)
 	uint32_t id;
 
 	memset(sums, 0, sizeof(sums));
-	any = read_counters(first, end, counters_read_frees);
-	any |= read_counters(first, end, counters_read_allocs);
+	any = thread_read_counters(first, end, counters_read_frees, sums);
+	any |= thread_read_counters(first, end, counters_read_allocs, sums);
 	for (id = first; any && id < end; id++)
 		note_counts(id, &sums[id - first]);
 	now.next_id = end;

@@ -61,6 +61,27 @@ struct thread *thread_enter_slow(void);
 /* Ends an event of a struct that is not the thread's usual one. */
 void thread_leave_slow(struct thread *thread);
 
+/* Adds one side of the counters [first, end), all of one chunk, of all threads to totals[]: read is counters_read_frees, and
+ * then counters_read_allocs.  Returns true if any thread has them. */
+static inline bool thread_read_counters(uint32_t first, uint32_t end,
+					void (*read)(const struct counters *, uint32_t,
+						     struct counter_totals *),
+					struct counter_totals *totals)
+{
+	const struct thread *thread;
+	bool any = false;
+	uint32_t id;
+
+	for (thread = thread_first(); thread; thread = thread->next) {
+		if (!counters_has_chunk(&thread->counters, first))
+			continue;
+		for (id = first; id < end; id++)
+			read(&thread->counters, id, &totals[id - first]);
+		any = true;
+	}
+	return any;
+}
+
 /* A struct for the event at hand, busy until thread_leave(), if the thread's own one is idle and its
  * caches are good; else NULL: thread_enter_slow(). */
 static inline struct thread *thread_enter_fast(void)

@@ -169,24 +169,6 @@ static void end_walk(void)
 	atomic_store_explicit(&point->alloc_count, walk.alloc_count, memory_order_release);
 }
 
-/* Reads one side of the counters [first, end) of all threads.  Returns true if any thread has them. */
-static bool read_counters(uint32_t first, uint32_t end,
-			  void (*read)(const struct counters *, uint32_t, struct counter_totals *))
-{
-	const struct thread *thread;
-	bool any = false;
-	uint32_t id;
-
-	for (thread = thread_first(); thread; thread = thread->next) {
-		if (!counters_has_chunk(&thread->counters, first))
-			continue;
-		for (id = first; id < end; id++)
-			read(&thread->counters, id, &totals[id - first]);
-		any = true;
-	}
-	return any;
-}
-
 static void note(uint32_t id, const struct counter_totals *read)
 {
 	const struct series_reading reading = {.time_ns = walk.time_ns,
@@ -207,8 +189,8 @@ static void step(void)
 	uint32_t id;
 
 	memset(totals, 0, sizeof(totals));
-	any = read_counters(first, end, counters_read_frees);
-	any |= read_counters(first, end, counters_read_allocs);
+	any = thread_read_counters(first, end, counters_read_frees, totals);
+	any |= thread_read_counters(first, end, counters_read_allocs, totals);
 	for (id = first; any && id < end && is_parent(); id++)
 		note(id, &totals[id - first]);
 	walk.next_id = end;

@@ -376,3 +376,15 @@ bool find_profile(const char *name, char **path, struct error *err)
 	*path = strdup(name);
 	return *path != NULL || error_set(err, "%s: no memory", name);
 }
+
+bool find_and_open(const char *name, struct profile **profile, struct error *err)
+{
+	char *path;
+	bool ok;
+
+	if (!find_profile(name, &path, err))
+		return false;
+	ok = profile_open(path, profile, err);
+	free(path);
+	return ok;
+}

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "profile/profile.h"
 
 /* The path of the profile (to be freed) that name means:
  *   a file        that file;
@@ -17,6 +18,9 @@
  *   NULL          the newest in the current folder.
  * False: there is none; the message says where one would be and how to make one. */
 bool find_profile(const char *name, char **path, struct error *err);
+
+/* Opens the profile that name means. */
+bool find_and_open(const char *name, struct profile **profile, struct error *err);
 
 /* All profiles of one `pmem run` (header.run_id) in a folder, by start: paths to be freed, and the array. */
 bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
