@@ -1,12 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# report.sh - how long the first page of a large profile takes, and how much memory.
+# report.sh - how long the first page of a large profile takes, and how much memory; heaptrack's analysis beside it.
 #
 #   bench/report.sh [BUILD [DEPTH]]     default build, 30
 #
-# Compiles a C++ file of DEPTH nested templates with -O2 under `pmem run`, and reports on cc1plus's profile five
-# times; as root with dropped page caches.  Prints nodes, bytes on disk, and for each report seconds and KiB.
+# Records two programs: cc1plus, which compiles a C++ file of DEPTH nested templates with -O2 and has no debug
+# information, and bench/many_paths.py's program, built with -g, whose sites are inlined functions.  Reports on each profile
+# five times, as root with dropped page caches, in turn with heaptrack_print on heaptrack's own recording of the same
+# program if heaptrack is installed.  Prints nodes, bytes on disk, and for each report seconds and KiB.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$root/build}" && pwd)
@@ -45,15 +47,43 @@ template <int N> void go()
 }
 int main() { go<$depth>(); }
 END
-"$build/pmem" run -q --no-log --only cc1plus -- g++ -std=c++17 -O2 -c big.cc
-profile=$(ls -S ./*.prof | head -1)
-"$build/pmem" info "$profile" | grep -E 'contents|disk'
-for i in 1 2 3 4 5; do
+
+# timed COMMAND...: seconds of wall clock and of CPU, peak memory.
+timed() {
 	[ "$(id -u)" -ne 0 ] || { sync; echo 3 >/proc/sys/vm/drop_caches; }
-	python3 - "$build/pmem" "$profile" <<-'END'
-		import resource, subprocess, sys, time
+	python3 - "$@" <<-'END'
+		import os, resource, subprocess, sys, time
 		start = time.monotonic()
-		subprocess.run([sys.argv[1], "report", sys.argv[2]], stdout=subprocess.DEVNULL, check=True)
-		print("%.2f s  %d KiB" % (time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+		subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+		used = resource.getrusage(resource.RUSAGE_CHILDREN)
+		print("  %-16s %.2f s, %.2f s CPU, %d KiB" % (os.path.basename(sys.argv[1]), time.monotonic() - start,
+		      used.ru_utime + used.ru_stime, used.ru_maxrss))
 	END
-done
+}
+
+# compare NAME ONLY COMMAND...: records the program called ONLY in both ways, and reports.
+compare() {
+	echo "$1:"
+	only=$2
+	shift 2
+	rm -f ./*.prof heaptrack.*
+	"$build/pmem" run -q --no-log --only "$only" -- "$@"
+	profile=$(ls -S ./*.prof | head -1)
+	"$build/pmem" info "$profile" | grep -E 'contents|disk'
+	recording=
+	if command -v heaptrack >/dev/null; then
+		heaptrack -o heaptrack "$@" >/dev/null 2>&1 || true
+		recording=$(ls -S heaptrack.* 2>/dev/null | head -1)
+	fi
+	for _ in 1 2 3 4 5; do
+		timed "$build/pmem" report "$profile"
+		[ -z "$recording" ] || timed heaptrack_print "$recording"
+	done
+}
+
+compiler=$(g++ -print-prog-name=cc1plus)
+g++ -std=c++17 -E big.cc -o big.ii
+compare "cc1plus, no debug information" cc1plus "$compiler" -quiet -std=c++17 -O2 big.ii -o /dev/null
+python3 "$root/bench/many_paths.py" >paths.c
+gcc -g -O1 -o paths paths.c
+compare "many paths, inlined functions" paths ./paths

@@ -13,7 +13,11 @@
 #include "arch/arch.h"
 #include "libpmem/sys.h"
 
-enum { ROUNDS_PER_YIELD = 200, YIELDS_MAX = 50 };
+enum {
+	ROUNDS_PER_YIELD = 200,
+	YIELDS_MAX = 50,
+	PATIENCE = 25000 * ROUNDS_PER_YIELD, /* rounds: some seconds of naps */
+};
 
 /* Its address names the thread; the content is never used.  initial-exec: no call into the loader's
  * TLS allocator, which calls malloc. */
@@ -50,6 +54,11 @@ void lock_pause(uint32_t *rounds)
 		sys_call(SYS_nanosleep, (long)&nap, 0, 0, 0);
 }
 
+bool lock_waited_long(uint32_t rounds)
+{
+	return rounds >= PATIENCE;
+}
+
 bool lock_take(struct lock *lock)
 {
 	uint32_t rounds = 0;
@@ -58,18 +67,25 @@ bool lock_take(struct lock *lock)
 		return false;
 	while (!lock_try(lock)) {
 		/* Only read while somebody holds it: the cache line stays shared. */
-		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0)
+		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
+			if (atomic_load_explicit(&lock->stuck, memory_order_relaxed))
+				return false;
 			lock_pause(&rounds);
+			if (lock_waited_long(rounds))
+				atomic_store_explicit(&lock->stuck, true, memory_order_relaxed);
+		}
 	}
 	return true;
 }
 
 void lock_drop(struct lock *lock)
 {
+	atomic_store_explicit(&lock->stuck, false, memory_order_relaxed);
 	atomic_store_explicit(&lock->owner, 0, memory_order_release);
 }
 
 void lock_reset(struct lock *lock)
 {
+	atomic_store_explicit(&lock->stuck, false, memory_order_relaxed);
 	atomic_store_explicit(&lock->owner, 0, memory_order_relaxed);
 }

@@ -4,6 +4,8 @@
  *
  * Never on the hot path.  A signal handler that interrupted its own thread inside a critical section
  * must not wait for it: lock_take() then returns false and the caller does without (each says how).
+ * The same when the holder does not come back: its thread ended, or left a handler that interrupted it by
+ * siglongjmp(); or the disk that it writes to hangs, and the program must not.
  * After fork() the child resets every lock (x_fork_child() of its module); threads other than
  * the forking one do not exist there.
  */
@@ -27,16 +29,20 @@ enum lock_rank {
 struct lock {
 	_Atomic uintptr_t owner; /* lock_self() of the holder, 0 = free */
 	enum lock_rank rank;	 /* immutable; for the reader */
+	_Atomic bool stuck;	 /* somebody waited for some seconds; until lock_drop() */
 };
 
 /* One round of waiting for another thread: pauses, then yields, then sleeps, since a real-time thread may be
  * waiting for one that it keeps from running.  *rounds counts, from 0. */
 void lock_pause(uint32_t *rounds);
 
+/* After so many rounds nobody should wait any longer. */
+bool lock_waited_long(uint32_t rounds);
+
 /* A number that no other living thread of this process has. */
 uintptr_t lock_self(void);
 
-/* Waits for the lock.  Returns false if this thread holds it already. */
+/* Waits for the lock.  Returns false if this thread holds it already, or if it is stuck. */
 bool lock_take(struct lock *lock);
 
 /* Returns false at once if any thread holds it. */

@@ -47,11 +47,7 @@ struct loader_map {
 
 enum {
 	MODULE_ANONYMOUS = 0,
-	CACHE_SIZE = 1024,
-	PAGE_SHIFT = 12,
-	REGION_BITS = 12,
 	REGION_TABLE_SIZE = 2 * MODULES_REGIONS_MAX,
-	GENERATION_BITS = 17,
 	PATH_MAX_SIZE = MAPS_PATH_MAX,
 };
 
@@ -60,11 +56,11 @@ static struct module modules[MODULES_MAX];
 static _Atomic uint32_t module_count;
 /* As in the store: pc32 >> FORMAT_REGION_BITS is the index. */
 static struct format_region regions[MODULES_REGIONS_MAX];
-static _Atomic uintptr_t region_bases[MODULES_REGIONS_MAX];
+_Atomic uintptr_t modules_region_bases[MODULES_REGIONS_MAX];
 static _Atomic uint32_t region_count;
 static uint16_t region_table[REGION_TABLE_SIZE]; /* under lock: finds a region; 0 = free slot */
-static _Atomic uint64_t cache[CACHE_SIZE];
-static _Atomic uint32_t generation = 1;
+_Atomic uint64_t modules_cache[MODULES_CACHE_SIZE];
+_Atomic uint32_t modules_generation_now = 1;
 static _Atomic bool suspected;
 static bool any_anonymous;	      /* under lock: the cache has pages of anonymous code */
 static char *scratch_path;	      /* under lock; [PATH_MAX_SIZE] */
@@ -163,7 +159,7 @@ static void rebase_regions(uint32_t id)
 
 	for (i = 1; i < count; i++)
 		if (regions[i].module_id == id)
-			atomic_store_explicit(&region_bases[i],
+			atomic_store_explicit(&modules_region_bases[i],
 					      modules[id].start + ((uintptr_t)regions[i].chunk
 								   << FORMAT_REGION_BITS),
 					      memory_order_relaxed);
@@ -227,7 +223,7 @@ static void changed(void)
 	rules_flush();
 	any_anonymous = false;
 	/* Release: everything about the new state; pairs with modules_generation(). */
-	atomic_fetch_add_explicit(&generation, 1, memory_order_release);
+	atomic_fetch_add_explicit(&modules_generation_now, 1, memory_order_release);
 	/* After the generation: a thread that saw the old one comes again. */
 	process_change_mark();
 }
@@ -356,17 +352,10 @@ static uint32_t add_region(uint32_t module_id, uint32_t chunk, uintptr_t base)
 	*slot = (uint16_t)count;
 	regions[count] = (struct format_region){.module_id = module_id, .chunk = chunk};
 	modules_record_region(count, &regions[count]);
-	atomic_store_explicit(&region_bases[count], base, memory_order_relaxed);
+	atomic_store_explicit(&modules_region_bases[count], base, memory_order_relaxed);
 	/* Release: the region; pairs with modules_locate(). */
 	atomic_store_explicit(&region_count, count + 1, memory_order_release);
 	return count;
-}
-
-static uint64_t cache_key(uintptr_t pc)
-{
-	uint64_t gen = atomic_load_explicit(&generation, memory_order_acquire);
-
-	return (pc >> PAGE_SHIFT) << GENERATION_BITS | (gen & ((1u << GENERATION_BITS) - 1));
 }
 
 /* Under lock. */
@@ -379,20 +368,20 @@ static uint32_t find_region(uintptr_t pc)
 	region = add_region(id, chunk, start + ((uintptr_t)chunk << FORMAT_REGION_BITS));
 	any_anonymous = any_anonymous || !id;
 	if (region)
-		atomic_store_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
-				      cache_key(pc) << REGION_BITS | region, memory_order_relaxed);
+		atomic_store_explicit(
+			&modules_cache[(pc >> MODULES_PAGE_SHIFT) % MODULES_CACHE_SIZE],
+			modules_cache_key(pc) << MODULES_REGION_BITS | region, memory_order_relaxed);
 	return region;
 }
 
 /* Modules, and so regions, begin on a page: page -> region is a function. */
 static uint32_t region_of(uintptr_t pc)
 {
-	uint64_t entry = atomic_load_explicit(&cache[(pc >> PAGE_SHIFT) % CACHE_SIZE],
-					      memory_order_relaxed);
+	uint64_t entry = modules_cache_entry(pc);
 	uint32_t region;
 
-	if (__builtin_expect(entry >> REGION_BITS == cache_key(pc), 1))
-		return (uint32_t)entry & ((1u << REGION_BITS) - 1);
+	if (__builtin_expect(entry >> MODULES_REGION_BITS == modules_cache_key(pc), 1))
+		return (uint32_t)entry & ((1u << MODULES_REGION_BITS) - 1);
 	if (pc >> ARCH_ADDRESS_BITS || !lock_take(&modules_lock))
 		return 0;
 	region = find_region(pc);
@@ -400,14 +389,14 @@ static uint32_t region_of(uintptr_t pc)
 	return region;
 }
 
-uint32_t modules_encode(uintptr_t ra)
+uint32_t modules_encode_slow(uintptr_t ra)
 {
 	uint32_t region = region_of(ra - 1);
 	uintptr_t base;
 
 	if (!region)
 		return FORMAT_SPECIAL_UNKNOWN;
-	base = atomic_load_explicit(&region_bases[region], memory_order_relaxed);
+	base = atomic_load_explicit(&modules_region_bases[region], memory_order_relaxed);
 	return region << FORMAT_REGION_BITS | (uint32_t)(ra - 1 - base);
 }
 
@@ -423,7 +412,8 @@ void modules_locate(uint32_t pc32, struct modules_location *location)
 	module = &modules[regions[region].module_id];
 	location->module = module;
 	location->module_id = regions[region].module_id;
-	location->address = atomic_load_explicit(&region_bases[region], memory_order_relaxed) +
+	location->address = atomic_load_explicit(&modules_region_bases[region],
+						 memory_order_relaxed) +
 			    (pc32 & ((1u << FORMAT_REGION_BITS) - 1)) + 1;
 	location->offset = ((uint64_t)regions[region].chunk << FORMAT_REGION_BITS) +
 			   (pc32 & ((1u << FORMAT_REGION_BITS) - 1)) + 1 + module->first_vaddr;
@@ -468,7 +458,7 @@ const struct module *modules_get(uint32_t id)
 
 uint32_t modules_generation(void)
 {
-	return atomic_load_explicit(&generation, memory_order_acquire);
+	return atomic_load_explicit(&modules_generation_now, memory_order_acquire);
 }
 
 /* The extent of the program's PT_LOAD segments (getauxval(3): AT_PHDR, AT_PHNUM). */

@@ -56,8 +56,50 @@ void modules_find_program(void);
 /* Finds the loader, makes the tables; once.  False: no memory. */
 bool modules_init(void);
 
+/* For modules_encode(): which region a page of code belongs to, in direct-mapped entries {page, generation, region} that
+ * any thread reads and writes without a lock, since each is complete in itself; and where a region begins. */
+enum {
+	MODULES_CACHE_SIZE = 1024,
+	MODULES_PAGE_SHIFT = 12,
+	MODULES_REGION_BITS = 12,
+	MODULES_GENERATION_BITS = 17,
+};
+extern _Atomic uint64_t modules_cache[MODULES_CACHE_SIZE] __attribute__((visibility("hidden")));
+extern _Atomic uintptr_t modules_region_bases[MODULES_REGIONS_MAX]
+	__attribute__((visibility("hidden")));
+extern _Atomic uint32_t modules_generation_now __attribute__((visibility("hidden")));
+
+uint32_t modules_encode_slow(uintptr_t ra);
+
+/* What an entry for the page of pc holds above its region. */
+static inline uint64_t modules_cache_key(uintptr_t pc)
+{
+	/* Acquire: everything about the state that this generation began with. */
+	uint64_t generation = __atomic_load_n((uint32_t *)&modules_generation_now, __ATOMIC_ACQUIRE);
+
+	return (pc >> MODULES_PAGE_SHIFT) << MODULES_GENERATION_BITS |
+	       (generation & ((1u << MODULES_GENERATION_BITS) - 1));
+}
+
+static inline uint64_t modules_cache_entry(uintptr_t pc)
+{
+	return __atomic_load_n(
+		(uint64_t *)&modules_cache[(pc >> MODULES_PAGE_SHIFT) % MODULES_CACHE_SIZE],
+		__ATOMIC_RELAXED);
+}
+
 /* The pc32 of a return address (of ra - 1, the call).  Never fails: FORMAT_SPECIAL_UNKNOWN at worst. */
-uint32_t modules_encode(uintptr_t ra);
+static inline uint32_t modules_encode(uintptr_t ra)
+{
+	uint64_t entry = modules_cache_entry(ra - 1);
+	uint32_t region = (uint32_t)entry & ((1u << MODULES_REGION_BITS) - 1);
+	uintptr_t base;
+
+	if (__builtin_expect(entry >> MODULES_REGION_BITS != modules_cache_key(ra - 1), 0))
+		return modules_encode_slow(ra);
+	base = __atomic_load_n((uintptr_t *)&modules_region_bases[region], __ATOMIC_RELAXED);
+	return region << FORMAT_REGION_BITS | (uint32_t)(ra - 1 - base);
+}
 
 /* Where pc32 lies.  For a special name location->module is NULL and location->offset is its number. */
 void modules_locate(uint32_t pc32, struct modules_location *location);

@@ -213,7 +213,7 @@ static void grant_alone(struct peak_window *window)
 	atomic_store_explicit(&window->alone, 1, memory_order_release);
 }
 
-/* Waits until the thread that was alone is outside its section for good. */
+/* Waits until the thread that was alone is outside its section for good; or gone for good, in the midst of it. */
 static void wait_for_rising(const struct peak_window *window)
 {
 	uint32_t spins = 0;
@@ -224,9 +224,9 @@ static void wait_for_rising(const struct peak_window *window)
 			spins++;
 		}
 	/* Acquire: pairs with the release in rise_alone(). */
-	while (atomic_load_explicit(&window->rising, memory_order_acquire)) {
+	while (atomic_load_explicit(&window->rising, memory_order_acquire) &&
+	       !lock_waited_long(spins))
 		lock_pause(&spins);
-	}
 }
 
 static bool is_mine(const struct peak_window *window)

@@ -214,7 +214,7 @@ static bool start_modules(void)
 	begin_profile();
 	if (!tree_init(settings.max_nodes) || !modules_init() || !live_table_init(real.layout))
 		return false;
-	stack_cache_choose();
+	stack_check_choose();
 	sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0);
 	peak_init();
 	thread_init();

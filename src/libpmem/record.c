@@ -13,7 +13,10 @@
 #include "libpmem/sys.h"
 #include "libpmem/timeline.h"
 
-enum { NOT_SAMPLED = 1 }; /* as time of birth: in the side table for another reason */
+enum {
+	NOT_SAMPLED = 1,      /* as time of birth: in the side table for another reason */
+	TIMELINE_EVENTS = 16, /* of those on the slow path, until one looks at the clock */
+};
 
 /* For a free, which may be the first event of this thread at the call stack.  No memory: the fixed ids' counters
  * always exist. */
@@ -138,7 +141,8 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	}
 	thread->last_alloc = live.addr;
 	moved(thread, event->size);
-	timeline_check();
+	if (++thread->slow_events % TIMELINE_EVENTS == 0)
+		timeline_check();
 	thread_leave(thread);
 }
 

@@ -21,53 +21,11 @@ enum {
 	/* The CPU takes a load for dependent on an earlier store whose address has the same low 12 bits.  The struct
 	 * thread's hot fields lie at the start of a page, so the first rooms must not. */
 	ARENA_SKIP = 16,
-	TRIAL_TURNS = 16,
-	TRIAL_CHECKS = 64,
-	TRIAL_GROUPS = 4,
-	/* Of equal speed alone, gathering leaves more of the CPU to the code around it: 16 instead of 20 ns a pair at 20
-	 * frames.  Where it is slow it takes twice as long or more. */
-	TRIAL_SLOWER = 4,
 	MISSES_MAX = 12, /* in a row, then */
 	COOLDOWN = 50,	 /* lookups go past the set */
 	ENTRIES_SIZE = STACK_CACHE_SETS * STACK_CACHE_WAYS * sizeof(struct stack_cache_entry),
-	SCRATCH_SIZE = STACK_CACHE_CHECKS_MAX * sizeof(struct unwind_check),
+	SCRATCH_SIZE = STACK_CACHE_CHECKS_MAX / STACK_CHECK_GROUP * sizeof(struct stack_check_group),
 };
-
-bool stack_cache_gathers;
-
-/* The least time of several turns, because the first ones wake the wide units, and others are interrupted. */
-static uint64_t time_checks(const struct stack_cache_entry *entry)
-{
-	uint64_t best = UINT64_MAX, start;
-	unsigned turn, i;
-
-	for (turn = 0; turn < TRIAL_TURNS; turn++) {
-		start = sys_monotonic_ns();
-		for (i = 0; i < TRIAL_CHECKS && stack_cache_holds(entry); i++)
-			;
-		start = sys_monotonic_ns() - start;
-		best = start < best ? start : best;
-	}
-	return best;
-}
-
-void stack_cache_choose(void)
-{
-	static struct stack_cache_group groups[TRIAL_GROUPS];
-	static uintptr_t words[STACK_CACHE_GROUP * TRIAL_GROUPS];
-	const struct stack_cache_entry entry = {.groups = groups, .size = sizeof(groups)};
-	uint64_t singly;
-	unsigned i;
-
-	stack_cache_gathers = false;
-	if (!arch_can_gather())
-		return;
-	for (i = 0; i < STACK_CACHE_GROUP * TRIAL_GROUPS; i++)
-		groups[i / STACK_CACHE_GROUP].words[i % STACK_CACHE_GROUP] = (uintptr_t)&words[i];
-	singly = time_checks(&entry);
-	stack_cache_gathers = true;
-	stack_cache_gathers = time_checks(&entry) < singly + singly / TRIAL_SLOWER;
-}
 
 bool stack_cache_init(struct stack_cache *cache)
 {
@@ -98,14 +56,14 @@ static uint16_t class_of(uint32_t count)
 }
 
 /* An unused room's first word. */
-static struct stack_cache_group *room_next(const struct stack_cache_group *room)
+static struct stack_check_group *room_next(const struct stack_check_group *room)
 {
-	return (struct stack_cache_group *)room->words[0];
+	return (struct stack_check_group *)room->words[0];
 }
 
-static struct stack_cache_group *room_make(struct stack_cache *cache, uint16_t room_class)
+static struct stack_check_group *room_make(struct stack_cache *cache, uint16_t room_class)
 {
-	struct stack_cache_group *room = cache->free[room_class];
+	struct stack_check_group *room = cache->free[room_class];
 	uint32_t size = (uint32_t)ROOM_MIN << room_class;
 
 	if (room) {
@@ -172,72 +130,100 @@ void stack_cache_set_sizes(struct stack_cache_entry *entry)
 	entry->size_span = ((size_t)1 << (size_class + FORMAT_SIZE_SHIFT)) + 1 - entry->size_min;
 }
 
-static uintptr_t page_of(uintptr_t addr)
+/* Checks on their way into an entry, from the inside out. */
+struct copy {
+	struct stack_check_group *to;
+	uint32_t count;
+	uintptr_t page; /* of the latest: readable while all before it hold */
+};
+
+/* Fills the last group up. */
+static void pad(struct copy *copy)
 {
-	return addr & ~(uintptr_t)4095;
+	uint32_t last = copy->count - 1;
+
+	for (; copy->count % STACK_CHECK_GROUP; copy->count++)
+		stack_check_set(copy->to, copy->count, stack_check_addr(copy->to, last),
+				stack_check_value(copy->to, last));
 }
 
-/* Copies the checks of the last call stack into room for max, from the inside out, in whole groups: all but the
- * leaf's own return address, which is the key, if there are others.  A check that enters a page begins a
- * group.  Returns how many were written; 0: they do not fit. */
-static uint32_t copy_checks(const struct unwind *unwind, struct unwind_check *to, uint32_t max)
+/* A check that enters a page begins a group. */
+static void add(struct copy *copy, uintptr_t addr, uintptr_t value)
+{
+	if (stack_check_page_of(addr) != copy->page) {
+		pad(copy);
+		copy->page = stack_check_page_of(addr);
+	}
+	stack_check_set(copy->to, copy->count++, addr, value);
+}
+
+/* One of unwind's groups: at once if it needs no other order. */
+static void add_group(struct copy *copy, const struct unwind *unwind, uint32_t group)
+{
+	uint32_t i, start = group * STACK_CHECK_GROUP;
+
+	if (copy->count % STACK_CHECK_GROUP == 0 &&
+	    stack_check_page(&unwind->checks[group]) == copy->page) {
+		copy->to[copy->count / STACK_CHECK_GROUP] = unwind->checks[group];
+		copy->count += STACK_CHECK_GROUP;
+		return;
+	}
+	for (i = start + STACK_CHECK_GROUP; i-- > start;)
+		add(copy, stack_check_addr(unwind->checks, i), stack_check_value(unwind->checks, i));
+}
+
+/* Copies the checks of the last call stack into scratch, in whole groups: all but the leaf's own return address, which
+ * is the key, if there are others.  Returns how many were written; 0: they do not fit. */
+static uint32_t copy_checks(const struct stack_cache *cache, const struct unwind *unwind)
 {
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
-	uintptr_t page = page_of(leaf->slot);
-	uint32_t i, count = 0;
+	struct copy copy = {.to = cache->scratch, .page = stack_check_page_of(leaf->slot)};
+	uint32_t i = leaf->check_end > 1 ? leaf->check_end - 1 : 1;
 
-	for (i = leaf->check_end > 1 ? leaf->check_end - 1 : 1; i-- > 0;) {
-		const struct unwind_check *check = &unwind->checks[i];
-		bool enters = page_of(check->addr) != page;
-
-		if (count + 2 * STACK_CACHE_GROUP > max)
-			return 0;
-		while (enters && count % STACK_CACHE_GROUP) {
-			to[count] = to[count - 1];
-			count++;
-		}
-		to[count++] = *check;
-		page = page_of(check->addr);
+	while (i % STACK_CHECK_GROUP) {
+		i--;
+		add(&copy, stack_check_addr(unwind->checks, i),
+		    stack_check_value(unwind->checks, i));
 	}
-	for (; count % STACK_CACHE_GROUP; count++)
-		to[count] = to[count - 1];
-	return count;
+	pad(&copy);
+	for (i /= STACK_CHECK_GROUP; i > 0; i--) {
+		/* A group may grow by one for each of its checks. */
+		if (copy.count > STACK_CACHE_CHECKS_MAX - 6 * STACK_CHECK_GROUP)
+			return 0;
+		add_group(&copy, unwind, i - 1);
+	}
+	pad(&copy);
+	return copy.count;
 }
 
-static void fill_groups(struct stack_cache_group *groups, const struct unwind_check *checks,
+/* Word by word: memcpy() reads more at once than was written at once, and has to wait for that. */
+static void copy_groups(struct stack_check_group *to, const struct stack_check_group *from,
 			uint32_t count)
 {
-	uint32_t i;
-
-	for (i = 0; i < count; i++) {
-		groups[i / STACK_CACHE_GROUP].words[i % STACK_CACHE_GROUP] = checks[i].addr;
-		groups[i / STACK_CACHE_GROUP]
-			.words[STACK_CACHE_GROUP + i % STACK_CACHE_GROUP] = checks[i].value;
+	for (; count > 0; count--) {
+		*to++ = *from++;
+		__asm__ volatile("" : : : "memory"); /* no loop that gcc takes for memcpy() */
 	}
 }
 
-void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
-		     struct format_counter *counter)
+static __attribute__((noinline)) void put(struct stack_cache *cache, const struct unwind *unwind,
+					  uint32_t stack_id, struct format_counter *counter)
 {
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
 	uint64_t number = stack_cache_set(leaf->slot, key);
-	struct stack_cache_state *set = &cache->states[number];
 	struct stack_cache_entry *entry;
-	uint32_t count;
+	uint32_t count = copy_checks(cache, unwind) / STACK_CHECK_GROUP;
 
-	ASSERT(unwind->count > 0 && leaf->check_end > 0);
-	if (!set_admits(set))
-		return;
-	count = copy_checks(unwind, cache->scratch, STACK_CACHE_CHECKS_MAX);
 	if (!count)
 		return;
-	entry = &cache->entries[number * STACK_CACHE_WAYS + set->victim++ % STACK_CACHE_WAYS];
+	entry = &cache->entries[number * STACK_CACHE_WAYS +
+				cache->states[number].victim++ % STACK_CACHE_WAYS];
 	entry->slot = 0;
-	if (!entry_fit(cache, entry, count / STACK_CACHE_GROUP))
+	if (!entry_fit(cache, entry, count))
 		return;
-	fill_groups(entry->groups, cache->scratch, count);
-	entry->size = (uint32_t)(count / STACK_CACHE_GROUP * sizeof(*entry->groups));
+	copy_groups(entry->groups, cache->scratch, count);
+	entry->size = count * (uint32_t)sizeof(*entry->groups);
 	entry->stack_id = stack_id;
 	entry->counter = counter;
 	stack_cache_set_sizes(entry);
@@ -245,6 +231,17 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	entry->key = key;
 	entry->slot = leaf->slot + (unwind->flags & UNWIND_UNCLEAN ? STACK_CACHE_UNCLEAN : 0);
 	cache->any_unclean |= unwind->flags & UNWIND_UNCLEAN;
+}
+
+void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
+		     struct format_counter *counter)
+{
+	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
+	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
+
+	ASSERT(unwind->count > 0 && leaf->check_end > 0);
+	if (set_admits(&cache->states[stack_cache_set(leaf->slot, key)]))
+		put(cache, unwind, stack_id, counter);
 }
 
 struct stack_cache_entry *stack_cache_find_unclean(struct stack_cache *cache, const uintptr_t *fp,

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "arch/arch.h"
+#include "libpmem/stack_check.h"
 #include "libpmem/tree.h"
 #include "libpmem/unwind.h"
 
@@ -23,20 +23,14 @@ enum {
 	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
 	STACK_CACHE_HOOK_SHIFT = 56,
 	STACK_CACHE_UNCLEAN = 1, /* in slot: holds only while unwind_mappings is mappings; not found on the fast path */
-	STACK_CACHE_GROUP = 4, /* checks that are made together */
 };
 
 struct format_counter;
 
-/* Checks (unwind.h) that are made together: first their addresses, then the words that must be there. */
-struct stack_cache_group {
-	_Alignas(32) uintptr_t words[2 * STACK_CACHE_GROUP];
-};
-
 struct stack_cache_entry {
 	uintptr_t slot; /* 0 = empty; + STACK_CACHE_UNCLEAN */
 	uintptr_t key;	/* return address | enum format_hook << STACK_CACHE_HOOK_SHIFT */
-	struct stack_cache_group *groups; /* from the inside out */
+	struct stack_check_group *groups; /* from the inside out */
 	struct format_counter *counter;	  /* of this thread and stack_id */
 	uint32_t size;			  /* of the groups, bytes; at least one */
 	uint32_t stack_id;
@@ -51,26 +45,20 @@ _Static_assert(sizeof(struct stack_cache_entry) == 64, "the index of a set is a 
 
 /* What a set remembers besides its ways. */
 struct stack_cache_state {
-	uint32_t cooldown; /* misses still to be left alone */
+	uint16_t cooldown; /* lookups still to be left alone */
 	uint16_t misses;   /* in a row */
-	uint16_t victim;
+	uint32_t victim;
 };
 
 struct stack_cache {
 	struct stack_cache_entry *entries; /* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
-	struct stack_cache_group *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
-	struct unwind_check *scratch;			     /* [STACK_CACHE_CHECKS_MAX] */
-	struct stack_cache_group *arena;
+	struct stack_check_group *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
+	struct stack_check_group *scratch;		     /* for STACK_CACHE_CHECKS_MAX checks */
+	struct stack_check_group *arena;
 	uint32_t arena_left; /* groups */
 	uint32_t any_unclean;
 	struct stack_cache_state states[STACK_CACHE_SETS];
 };
-
-/* Whether checks are made by arch_holds4_gather(); set once, by stack_cache_choose(). */
-extern bool stack_cache_gathers __attribute__((visibility("hidden")));
-
-/* Tries both ways for a few microseconds (most CPUs gather slowly); while there is one thread. */
-void stack_cache_choose(void);
 
 /* Returns false when memory is exhausted. */
 bool stack_cache_init(struct stack_cache *cache);
@@ -96,24 +84,12 @@ static inline uint64_t stack_cache_set(uintptr_t slot, uintptr_t key)
 static inline __attribute__((always_inline)) bool stack_cache_holds(
 	const struct stack_cache_entry *entry)
 {
-	const struct stack_cache_group *group = entry->groups;
-	const struct stack_cache_group *end = (const void *)((const char *)group + entry->size);
-	bool holds;
+	const struct stack_check_group *start = entry->groups;
 
-	if (!stack_cache_gathers) {
-		do
-			holds = arch_holds4(group->words);
-		while (__builtin_expect(holds, 1) && ++group < end);
-		return holds;
-	}
-	do
-		holds = arch_holds4_gather(group->words);
-	while (__builtin_expect(holds, 1) && ++group < end);
-	arch_gather_end();
-	return holds;
+	return stack_check_all_hold(start, (const void *)((const char *)start + entry->size));
 }
 
-/* The call stack at the hook frame fp, or NULL. */
+/* The call stack at the hook frame fp, or NULL.  A set that rests is not looked at. */
 static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cache_find(
 	struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
 {
@@ -123,12 +99,13 @@ static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cac
 	struct stack_cache_entry *entry = &cache->entries[set * STACK_CACHE_WAYS];
 	unsigned ways;
 
+	if (__builtin_expect(cache->states[set].cooldown != 0, 0))
+		return NULL;
 	for (ways = STACK_CACHE_WAYS; ways > 0; ways--, entry++) {
 		if (entry->slot != slot || entry->key != key)
 			continue;
 		if (stack_cache_holds(entry)) {
-			if (__builtin_expect(cache->states[set].misses != 0, 0))
-				cache->states[set].misses = 0;
+			cache->states[set].misses = 0;
 			return entry;
 		}
 	}

@@ -75,13 +75,37 @@ void text_string(struct text *text, const char *string)
 	text_bytes(text, string, strlen(string));
 }
 
+/* Whether any of eight bytes is a control character, ASCII 0 to 31 and 127.  May say so of others as well. */
+static bool may_control(uint64_t bytes)
+{
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	uint64_t rubout = bytes ^ (ones * 0x7f);
+
+	return (((bytes - ones * 0x20) & ~bytes) | ((rubout - ones) & ~rubout)) & tops;
+}
+
+static void hide_controls(char *bytes, size_t size)
+{
+	for (; size > 0; size--, bytes++)
+		if ((unsigned char)*bytes < 0x20 || *bytes == 0x7f)
+			*bytes = '?';
+}
+
+/* Names make up most of a log: eight bytes at a time. */
 void text_safe(struct text *text, const char *string)
 {
-	for (; *string != '\0'; string++) {
-		unsigned char c = (unsigned char)*string;
+	char *bytes = text->bytes + text->size;
+	size_t size;
+	uint64_t eight;
 
-		text_char(text, c < 0x20 || c == 0x7f ? '?' : *string);
+	text_string(text, string);
+	for (size = (size_t)(text->bytes + text->size - bytes); size >= sizeof(eight);
+	     size -= sizeof(eight), bytes += sizeof(eight)) {
+		memcpy(&eight, bytes, sizeof(eight));
+		if (may_control(eight))
+			hide_controls(bytes, sizeof(eight));
 	}
+	hide_controls(bytes, size);
 }
 
 void text_uint(struct text *text, uint64_t value, unsigned width)

@@ -9,6 +9,7 @@
  */
 #include "libpmem/thread.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,6 +30,7 @@ enum {
 	REFUSALS = 1000,
 	LEVEL_MAX = 4,	       /* handlers that interrupt the recorder inside handlers that did */
 	DESTRUCTOR_ROUNDS = 4, /* PTHREAD_DESTRUCTOR_ITERATIONS of every C library in use */
+	STRUCTS_UNASKED = 64,  /* so many may belong to threads that are gone */
 };
 
 static struct thread no_thread = {.ready = THREAD_BUSY};
@@ -115,30 +117,9 @@ static struct thread *make(uint32_t level)
 	return thread;
 }
 
-/* A struct that a thread before us left, or NULL. */
-static struct thread *inherit(void)
+/* For an owner that is gone. */
+static void clean(struct thread *thread)
 {
-	struct thread *thread;
-	pid_t tid = my_tid(), free_tid;
-
-	for (thread = thread_first(); thread; thread = thread->next) {
-		free_tid = 0;
-		/* Acquire: pairs with the release in hand_over(). */
-		if (thread->level == 0 && !atomic_load_explicit(&thread->tid, memory_order_relaxed) &&
-		    atomic_compare_exchange_strong_explicit(&thread->tid, &free_tid, tid,
-							    memory_order_acquire,
-							    memory_order_relaxed)) {
-			record_owner(thread);
-			peak_enter(&thread->peak);
-			return thread;
-		}
-	}
-	return NULL;
-}
-
-static void hand_over(struct thread *thread)
-{
-	ASSERT(thread->level == 0);
 	peak_leave(&thread->peak);
 	unwind_flush(&thread->unwind);
 	stack_cache_flush(&thread->stacks);
@@ -147,8 +128,77 @@ static void hand_over(struct thread *thread)
 	thread->borrowed = 0;
 	atomic_store_explicit(&thread->record->running, 0, memory_order_relaxed);
 	thread->ready = thread->mark;
-	/* Release: the owner-only fields; pairs with inherit(). */
+}
+
+static void hand_over(struct thread *thread)
+{
+	ASSERT(thread->level == 0);
+	clean(thread);
+	/* Release: the owner-only fields; pairs with take_from(). */
 	atomic_store_explicit(&thread->tid, 0, memory_order_release);
+}
+
+/* True if the struct was owner's (0: nobody's) and is the calling thread's now. */
+static bool take_from(struct thread *thread, pid_t owner)
+{
+	/* Acquire: pairs with the release in hand_over(). */
+	return thread->level == 0 &&
+	       atomic_load_explicit(&thread->tid, memory_order_relaxed) == owner &&
+	       atomic_compare_exchange_strong_explicit(&thread->tid, &owner, my_tid(),
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+/* A struct that a thread before us left, or NULL. */
+static struct thread *inherit(void)
+{
+	struct thread *thread = thread_first();
+
+	while (thread && !take_from(thread, 0))
+		thread = thread->next;
+	return thread;
+}
+
+/* The kernel knows no such thread (tgkill(2)).  One that ended inside an event is let be: its struct may be in any state. */
+static bool is_gone(const struct thread *thread, pid_t owner)
+{
+	return owner > 0 && owner != INT_MAX && thread->ready != THREAD_BUSY &&
+	       sys_call(SYS_tgkill, sys_getpid(), owner, 0, 0) == -ESRCH;
+}
+
+/* A struct of a thread that ended without a word, by a raw exit system call or with its first event in the last round of
+ * destructors; or NULL.  Looked for when there are twice as many structs as the last time that all were in use. */
+static struct thread *reclaim(void)
+{
+	static _Atomic uint32_t worth_it = STRUCTS_UNASKED;
+	uint32_t count = atomic_load_explicit(&store_head()->thread_count, memory_order_relaxed);
+	struct thread *thread;
+	pid_t owner;
+
+	if (sys_sandboxed() || count < atomic_load_explicit(&worth_it, memory_order_relaxed))
+		return NULL;
+	for (thread = thread_first(); thread; thread = thread->next) {
+		owner = atomic_load_explicit(&thread->tid, memory_order_relaxed);
+		if (thread->level == 0 && is_gone(thread, owner) && take_from(thread, owner)) {
+			clean(thread);
+			return thread;
+		}
+	}
+	atomic_store_explicit(&worth_it, 2 * count, memory_order_relaxed);
+	return NULL;
+}
+
+/* Takes over what another thread left. */
+static struct thread *reuse(void)
+{
+	struct thread *thread = inherit();
+
+	if (!thread)
+		thread = reclaim();
+	if (!thread)
+		return NULL;
+	record_owner(thread);
+	peak_enter(&thread->peak);
+	return thread;
 }
 
 static void at_thread_exit(void *arg)
@@ -172,6 +222,14 @@ void thread_init(void)
 	key_made = pthread_key_create(&key, at_thread_exit) == 0;
 }
 
+void thread_before_tls(void)
+{
+	if (thread_current)
+		return;
+	thread_current = &no_thread;
+	ending = true;
+}
+
 void thread_leave_slow(struct thread *thread)
 {
 	if (!thread->level) {
@@ -184,7 +242,7 @@ void thread_leave_slow(struct thread *thread)
 
 static struct thread *first_event(void)
 {
-	struct thread *thread = inherit();
+	struct thread *thread = reuse();
 
 	if (!thread)
 		thread = make(0);

@@ -37,6 +37,7 @@ struct thread {
 	struct format_thread *record; /* immutable: what the profile says of it */
 	uint32_t borrowed; /* owner only: nested, or taken for one event after the thread's end */
 	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
+	uint32_t slow_events; /* owner only: allocations that were not on the fast path */
 };
 
 /* In ready: an event of this thread is being recorded.  In mark: the caches are good for nothing yet.
@@ -50,6 +51,10 @@ extern __thread struct thread *thread_current
 
 /* Creates the key that tells of thread ends; once.  Safe before libc's constructors. */
 void thread_init(void);
+
+/* In a resolver of an IFUNC the loader has not written thread-local data's first values yet, and will: until then every
+ * event takes a struct and gives it back.  Does nothing at any other time. */
+void thread_before_tls(void);
 
 /* The newest of all structs (also free and nested ones); acquire.  Go on by ->next. */
 struct thread *thread_first(void);

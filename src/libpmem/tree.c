@@ -150,11 +150,14 @@ static bool hash_reserve(void)
 uint32_t tree_find(uint32_t parent, uint32_t pc32)
 {
 	uint32_t node = parent + 1, link;
+	const struct format_node *at;
 	unsigned steps;
 
 	for (steps = 0; steps < TREE_LIST_LIMIT; steps++) {
-		link = link_of(node);
-		if (node_at(node)->pc32 == pc32 && !(link & FORMAT_LINK_STACK))
+		at = node_at(node);
+		/* Acquire: as link_of(). */
+		link = atomic_load_explicit(&at->link, memory_order_acquire);
+		if (at->pc32 == pc32 && !(link & FORMAT_LINK_STACK))
 			return node;
 		if (link & FORMAT_LINK_PARENT)
 			return 0;
@@ -319,12 +322,15 @@ bool tree_insert(const struct tree_path *path, uint32_t *nodes)
 static uint32_t stack_find(uint32_t node, uint32_t hook)
 {
 	uint32_t entry = node + 1, link;
+	const struct format_node *at;
 	unsigned steps;
 
 	for (steps = 0; steps < TREE_LIST_LIMIT; steps++) {
-		link = link_of(entry);
-		if ((link & FORMAT_LINK_STACK) && tree_stack_hook(node_at(entry)->pc32) == hook)
-			return node_at(entry)->pc32;
+		at = node_at(entry);
+		/* Acquire: as link_of(). */
+		link = atomic_load_explicit(&at->link, memory_order_acquire);
+		if ((link & FORMAT_LINK_STACK) && tree_stack_hook(at->pc32) == hook)
+			return at->pc32;
 		if (link & FORMAT_LINK_PARENT)
 			return 0;
 		entry = link & FORMAT_LINK_INDEX;

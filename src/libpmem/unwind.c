@@ -68,8 +68,8 @@ enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
 /* Bytes of the arrays, in whole pages. */
 static size_t arrays_size(uint32_t capacity)
 {
-	size_t one = 2 * sizeof(struct unwind_frame) + 3 * sizeof(struct unwind_check) +
-		     5 * sizeof(uint32_t);
+	size_t one = 2 * sizeof(struct unwind_frame) +
+		     3 * sizeof(struct stack_check_group) / STACK_CHECK_GROUP + 5 * sizeof(uint32_t);
 
 	return (capacity * one + UNWIND_PAGE - 1) & ~(size_t)(UNWIND_PAGE - 1);
 }
@@ -83,10 +83,10 @@ static bool alloc_arrays(struct unwind *u, uint32_t capacity)
 		loss_add(FORMAT_LOSS_MEMORY, 1);
 		return false;
 	}
-	u->frames = (void *)p;
+	u->checks = (void *)p;
+	u->frames = (void *)(u->checks + 3 * n / STACK_CHECK_GROUP);
 	u->fresh = u->frames + n;
-	u->checks = (void *)(u->fresh + n);
-	u->check_frames = (void *)(u->checks + 3 * n);
+	u->check_frames = (void *)(u->fresh + n);
 	u->pc32 = u->check_frames + 3 * n;
 	u->nodes = u->pc32 + n;
 	u->capacity = capacity;
@@ -101,8 +101,8 @@ bool unwind_init(struct unwind *u)
 
 void unwind_drop(struct unwind *u)
 {
-	if (u->frames)
-		sys_unmap(u->frames, arrays_size(u->capacity));
+	if (u->checks)
+		sys_unmap(u->checks, arrays_size(u->capacity));
 }
 
 void unwind_flush(struct unwind *u)
@@ -121,16 +121,18 @@ static bool grow(struct unwind *u)
 		return false;
 	memcpy(u->frames, old.frames, old.count * sizeof(*old.frames));
 	memcpy(u->fresh, old.fresh, old.fresh_count * sizeof(*old.fresh));
-	memcpy(u->checks, old.checks, checks * sizeof(*old.checks));
+	memcpy(u->checks, old.checks, (checks / STACK_CHECK_GROUP + 1) * sizeof(*old.checks));
 	memcpy(u->check_frames, old.check_frames, checks * sizeof(*old.check_frames));
-	sys_unmap(old.frames, arrays_size(old.capacity));
+	sys_unmap(old.checks, arrays_size(old.capacity));
 	return true;
 }
 
 /* --- one step -------------------------------------------------------------------------------- */
 
 /* Takes the return address below cfa. */
-static enum step finish(struct unwind *u, struct state *s, struct unwind_frame *f, uintptr_t cfa)
+static inline __attribute__((always_inline)) enum step finish_here(struct unwind *u, struct state *s,
+								   struct unwind_frame *f,
+								   uintptr_t cfa)
 {
 	if (cfa <= s->sp || !unwind_pages_load(u, cfa - sizeof(cfa), &f->ra))
 		return STEP_TRUNCATED;
@@ -147,6 +149,12 @@ static enum step finish(struct unwind *u, struct state *s, struct unwind_frame *
 	s->pc = f->ra - 1;
 	s->sp = cfa;
 	return STEP_OK;
+}
+
+static __attribute__((noinline)) enum step finish(struct unwind *u, struct state *s,
+						  struct unwind_frame *f, uintptr_t cfa)
+{
+	return finish_here(u, s, f, cfa);
 }
 
 static enum step step_deref(struct unwind *u, struct state *s, struct unwind_frame *f,
@@ -224,7 +232,8 @@ static __attribute__((noinline)) enum step step_full(struct unwind *u, struct st
 	return finish(u, s, f, cfa);
 }
 
-static inline enum step step(struct unwind *u, struct state *s, struct unwind_frame *f)
+static inline __attribute__((always_inline)) enum step step(struct unwind *u, struct state *s,
+							    struct unwind_frame *f)
 {
 	uint64_t rule = rules_at(s->pc);
 	uintptr_t cfa, depth = rule_fp_depth(rule);
@@ -255,7 +264,7 @@ static inline enum step step(struct unwind *u, struct state *s, struct unwind_fr
 	}
 	if (depth)
 		f->save = cfa - depth;
-	return finish(u, s, f, cfa);
+	return finish_here(u, s, f, cfa);
 }
 
 /* --- the remembered call stack --------------------------------------------------------------- */
@@ -264,7 +273,7 @@ static void add_check(struct unwind *u, uint32_t frame, uintptr_t addr, uintptr_
 {
 	uint32_t i = u->frames[frame].check_end++;
 
-	u->checks[i] = (struct unwind_check){addr, value};
+	stack_check_set(u->checks, i, addr, value);
 	u->check_frames[i] = frame;
 }
 
@@ -345,15 +354,32 @@ static void store_fresh(struct unwind *u)
 	}
 }
 
-/* Index + 1 of the innermost check in [0, end) that fails; 0: all hold. */
+static inline bool check_holds(const struct stack_check_group *group, uint32_t i)
+{
+	return __builtin_expect(
+		*(const uintptr_t *)group->words[i] == group->words[STACK_CHECK_GROUP + i], 1);
+}
+
+/* Index + 1 of the innermost check in [0, end) that fails; 0: all hold.  Never four at once: what lies further out than a
+ * mismatch may not be readable, and words just written are slow to read in one piece. */
 static uint32_t first_mismatch(const struct unwind *u, uint32_t end)
 {
-	const struct unwind_check *start = u->checks, *check = start + end;
+	const struct stack_check_group *group;
 
-	while (check > start) {
-		check--;
-		if (__builtin_expect(*(const uintptr_t *)check->addr != check->value, 0))
-			return (uint32_t)(check - start) + 1;
+	for (; end % STACK_CHECK_GROUP; end--)
+		if (!check_holds(&u->checks[end / STACK_CHECK_GROUP], end % STACK_CHECK_GROUP - 1))
+			return end;
+	for (group = u->checks + end / STACK_CHECK_GROUP; group > u->checks;
+	     end -= STACK_CHECK_GROUP) {
+		group--;
+		if (!check_holds(group, 3))
+			return end;
+		if (!check_holds(group, 2))
+			return end - 1;
+		if (!check_holds(group, 1))
+			return end - 2;
+		if (!check_holds(group, 0))
+			return end - 3;
 	}
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libpmem/stack_check.h"
+
 enum unwind_flag {
 	UNWIND_UNCLEAN = 1, /* a step was not proved by CFI, or the end was not marked as the end */
 	UNWIND_TRUNCATED = 2, /* ended for lack of information */
@@ -32,20 +34,19 @@ struct unwind_frame {
 	uint8_t flags;	   /* own_flags of this frame and of all further out */
 };
 
-/* Memory at addr that must still hold value. */
-struct unwind_check {
-	uintptr_t addr;
-	uintptr_t value;
+enum {
+	UNWIND_CAPACITY_START = 64,
+	UNWIND_CAPACITY_MAX = 1 << 20, /* deeper call stacks are truncated */
 };
 
 /* Per thread: the last call stack, and room for the next. */
 struct unwind {
-	struct unwind_frame *frames; /* [capacity]: the last call stack, outermost first */
-	struct unwind_frame *fresh;  /* [capacity]: the walk in progress, innermost first */
-	struct unwind_check *checks; /* [3 * capacity] */
-	uint32_t *check_frames;	     /* [3 * capacity]: the frame that each check belongs to */
-	uint32_t *pc32;		     /* [capacity]: scratch */
-	uint32_t *nodes;	     /* [capacity]: scratch */
+	struct unwind_frame *frames;	  /* [capacity]: the last call stack, outermost first */
+	struct unwind_frame *fresh;	  /* [capacity]: the walk in progress, innermost first */
+	struct stack_check_group *checks; /* for 3 * capacity checks, from the outside in */
+	uint32_t *check_frames;		  /* [3 * capacity]: the frame that each check belongs to */
+	uint32_t *pc32;			  /* [capacity]: scratch */
+	uint32_t *nodes;		  /* [capacity]: scratch */
 	uint32_t capacity;
 	uint32_t count; /* frames; 0: nothing to join */
 	uint32_t fresh_count;
@@ -56,11 +57,6 @@ struct unwind {
 	uintptr_t proved_end;
 	uintptr_t kept_start; /* an older such range further out */
 	uintptr_t kept_end;
-};
-
-enum {
-	UNWIND_CAPACITY_START = 64,
-	UNWIND_CAPACITY_MAX = 1 << 20, /* deeper call stacks are truncated */
 };
 
 /* Grows when the program unmaps or protects memory: proofs of readability end. */

@@ -145,6 +145,28 @@ static void handler_does_not_wait_for_its_own_thread(void **state)
 	sigaction(SIGUSR1, &before, NULL);
 }
 
+/* Its holder ended without dropping it. */
+static void a_lock_that_stays_held_is_not_waited_for_twice(void **state)
+{
+	uint32_t rounds = 0;
+	unsigned i;
+
+	(void)state;
+	assert_true(ask_another_thread().tried);
+	assert_false(lock_waited_long(0));
+	assert_false(lock_take(&lock)); /* after some seconds */
+	for (i = 0; i < 1000000; i++)	/* at once */
+		assert_false(lock_take(&lock));
+	assert_false(lock_mine(&lock));
+	while (!lock_waited_long(rounds))
+		rounds += 1000;
+	/* The holder comes back. */
+	lock_drop(&lock);
+	assert_true(lock_take(&lock));
+	assert_false(ask_another_thread().tried);
+	lock_drop(&lock);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +175,7 @@ int main(void)
 		cmocka_unit_test(reset_frees_what_another_thread_held),
 		cmocka_unit_test(threads_exclude_each_other),
 		cmocka_unit_test(handler_does_not_wait_for_its_own_thread),
+		cmocka_unit_test(a_lock_that_stays_held_is_not_waited_for_twice),
 	};
 
 	return cmocka_run_group_tests_name("lock", tests, NULL, NULL);

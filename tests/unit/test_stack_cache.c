@@ -39,7 +39,7 @@ _Atomic uint32_t unwind_mappings;
 static struct format_stack stacks[IDS];
 static uintptr_t words[WORDS]; /* the stack */
 static struct stack_cache cache;
-static struct unwind_check checks[CHECKS_MAX];
+static struct stack_check_group checks[CHECKS_MAX / STACK_CHECK_GROUP + 1];
 static struct unwind_frame leaf;
 static struct unwind unwind = {.frames = &leaf, .checks = checks, .count = 1};
 
@@ -65,7 +65,7 @@ static int begin(void **state)
 	unwind.mappings = 0;
 	unwind_mappings = 0;
 	store_reset();
-	stack_cache_gathers = false;
+	stack_check_gathers = false;
 	return !stack_cache_init(&cache);
 }
 
@@ -80,7 +80,7 @@ static void describe(uint32_t at, uint32_t count, uint32_t hook)
 	uint32_t i;
 
 	for (i = 0; i <= count; i++)
-		checks[count - i] = (struct unwind_check){(uintptr_t)&words[at + i], words[at + i]};
+		stack_check_set(checks, count - i, (uintptr_t)&words[at + i], words[at + i]);
 	leaf = (struct unwind_frame){
 		.slot = (uintptr_t)&words[at], .ra = words[at], .check_end = count + 1};
 	unwind.hook = hook;
@@ -223,7 +223,7 @@ static void nothing_is_read_beyond_a_mismatch(void **state)
 		stack_cache_flush(&cache);
 		describe(100, inner + 3, 0);
 		for (i = 0; i < 3; i++) /* the outermost three */
-			checks[i] = (struct unwind_check){(uintptr_t)&page[i], 0};
+			stack_check_set(checks, i, (uintptr_t)&page[i], 0);
 		stack_cache_put(&cache, &unwind, 5, counter_of(5));
 		assert_int_equal(find(100, 0), 5);
 		assert_int_equal(mprotect(page, PAGE, PROT_NONE), 0);
@@ -254,7 +254,7 @@ static void checks_on_many_pages(void **state)
 	(void)state;
 	describe(100, PAGES, 0);
 	for (i = 0; i < PAGES; i++) /* from the outside in */
-		checks[i] = (struct unwind_check){(uintptr_t)pages + (PAGES - 1 - i) * PAGE, 0};
+		stack_check_set(checks, i, (uintptr_t)pages + (PAGES - 1 - i) * PAGE, 0);
 	stack_cache_put(&cache, &unwind, 5, counter_of(5));
 	assert_int_equal(find(100, 0), 5);
 	for (i = PAGES; i-- > 0;) {
@@ -386,8 +386,7 @@ static void rooms(void **state)
 	}
 	/* SETS * WAYS rooms of 8, 16 ... 1,024 checks at most. */
 	assert_in_range(mapped_bytes() - before, 0,
-			(size_t)STACK_CACHE_SETS * STACK_CACHE_WAYS * 2048 *
-					sizeof(struct unwind_check) +
+			(size_t)STACK_CACHE_SETS * STACK_CACHE_WAYS * 2048 * 2 * sizeof(uintptr_t) +
 				(1 << 20));
 }
 
@@ -494,7 +493,7 @@ static int begin_gathering(void **state)
 {
 	int failed = begin(state);
 
-	stack_cache_gathers = arch_can_gather();
+	stack_check_gathers = arch_can_gather();
 	return failed;
 }
 
@@ -527,6 +526,6 @@ int main(void)
 		cmocka_unit_test_setup(sizes, begin_gathering),
 	};
 
-	stack_cache_choose(); /* with either result */
+	stack_check_choose(); /* with either result */
 	return cmocka_run_group_tests_name("stack_cache", tests, NULL, NULL);
 }

@@ -85,6 +85,39 @@ static void test_safe(void **state)
 				       "?(\xc3\xa9)");
 }
 
+/* Every byte, at every place of strings of up to 20 bytes. */
+static void test_safe_everywhere(void **state)
+{
+	unsigned char string[24], want[24];
+	unsigned c, size, at;
+
+	(void)state;
+	for (c = 1; c < 256; c++)
+		for (size = 1; size <= 20; size++)
+			for (at = 0; at < size; at++) {
+				memset(string, 'a' + (int)(size % 26), size);
+				string[size] = 0;
+				memcpy(want, string, sizeof(want));
+				string[at] = (unsigned char)c;
+				want[at] = c < 0x20 || c == 0x7f ? '?' : (unsigned char)c;
+				text_safe(&text, (const char *)string);
+				assert_string_equal(written(), (const char *)want);
+			}
+}
+
+/* What is there already stays, and what does not fit is dropped. */
+static void test_safe_in_little_room(void **state)
+{
+	char room[12] = "a\nb";
+	struct text little = {.bytes = room, .size = 3, .room = 11};
+
+	(void)state;
+	text_safe(&little, "\n234567\n90");
+	assert_true(little.truncated);
+	assert_int_equal(little.size, 11);
+	assert_string_equal(room, "a\nb?234567?");
+}
+
 static void check_time(uint64_t ms)
 {
 	time_t seconds = (time_t)(ms / 1000);
@@ -131,8 +164,12 @@ static void test_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(test_uint, begin), cmocka_unit_test_setup(test_hex, begin),
-		cmocka_unit_test_setup(test_safe, begin), cmocka_unit_test_setup(test_time, begin),
+		cmocka_unit_test_setup(test_uint, begin),
+		cmocka_unit_test_setup(test_hex, begin),
+		cmocka_unit_test_setup(test_safe, begin),
+		cmocka_unit_test_setup(test_safe_everywhere, begin),
+		cmocka_unit_test_setup(test_safe_in_little_room, begin),
+		cmocka_unit_test_setup(test_time, begin),
 		cmocka_unit_test_setup(test_full, begin),
 	};
 
