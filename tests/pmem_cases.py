@@ -22,11 +22,17 @@ CASES = pathlib.Path(__file__).resolve().parent / "cases"
 ENVIRONMENT = {
     # 100,000 call stacks: a default snapshot would sum most of them up in "# rest"
     "62-100000-call-sites": {"PMEM_LOG_SNAPSHOT_MAX": "0", "PMEM_LOG_MAX": "0", "PMEM_CHURN_THRESH": "1g"},
+    # likewise: an interpreter's objects one by one
+    "variant-languages-python-subinterpreters": {"PMEM_LOG_SNAPSHOT_MAX": "0", "PMEM_LOG_MAX": "0", "PMEM_CHURN_THRESH": "1g"},
     # 50,000 bytes before the kill: the default threshold would need a longer run
     "53-kill-9-mid-run": {"PMEM_CHURN_THRESH": "64k", "PMEM_SNAPSHOT_SHARE": "100"},
 }
 # Cases with a profile whose whole report is hundreds of megabytes: the call stacks that their truth is about.
-FOCUS = {"75-python-ctypes-truth": ("ffi",)}
+FOCUS = {
+    "75-python-ctypes-truth": ("ffi",),
+    "variant-languages-java-jni": ("Java_Known",),
+    "variant-languages-python-subinterpreters": ("known_",),
+}
 # How many images of a case end with the state that its lines without a selector describe, in their logs and in their
 # profiles: a signal, exit_group(2) and execve(2) leave it to the profile.
 ENDINGS = {
@@ -41,6 +47,7 @@ THREADED = {
     "01-ctor-calloc-dlsym", "05-fork-while-threads-allocate", "11-tls-key-destructors", "13-thread-churn",
     "14-producer-consumer", "15-small-thread-stacks", "29-signal-storm", "48-loader-lock-order",
     "55-exits-without-atexit", "75-python-ctypes-truth", "77-overhead-benchmark", "78-attach-target",
+    "variant-languages-java-jni", "variant-own-allocators-two-in-one",
 }
 OURS = re.compile(r"^pmem\.\d+(\.\d+)?\.(log(\.1)?|prof)$")
 

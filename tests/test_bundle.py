@@ -161,15 +161,20 @@ def test_it_is_a_zstd_stream(tool, profile):
     assert content.startswith(profile.read_bytes())
 
 
-def test_a_name_that_was_not_given_replaces_only_a_bundle(tool, profile):
+@pytest.mark.parametrize("given", [False, True])
+def test_only_a_bundle_is_replaced(tool, profile, given):
     folder = tool.folder()
     name = folder / profile.name.replace(".prof", ".bundle")
     name.write_text("mine")
-    result = tool("bundle", profile, cwd=folder)
+    argv = ["bundle", *(["-o", name] if given else []), profile]
+    result = tool(*argv, cwd=folder)
     assert result.returncode == 1 and b"is there, and no bundle" in result.stderr
     assert name.read_text() == "mine"
-    assert tool("bundle", "-o", name, profile, cwd=folder).returncode == 0
-    assert tool("bundle", profile, cwd=folder).returncode == 0
+    # Nothing is lost with an empty file, as mktemp makes.
+    name.write_text("")
+    assert tool(*argv, cwd=folder).returncode == 0
+    assert name.stat().st_size > 0
+    assert tool(*argv, cwd=folder).returncode == 0
     assert sorted(os.listdir(folder)) == [name.name]  # no temporary file is left
 
 

@@ -442,7 +442,7 @@ def test_failures(tool, growing, tmp_path):
     assert b"No space left on device" in full.stderr
 
 
-def test_a_damaged_profile_says_so_first(tool, growing, tmp_path):
+def test_a_cut_off_profile_says_so_first(tool, growing, tmp_path):
     """Half of the file is gone: an error, or a page that begins with what is missing."""
     data = growing.read_bytes()
     cut = tmp_path / "cut.prof"
@@ -450,6 +450,6 @@ def test_a_damaged_profile_says_so_first(tool, growing, tmp_path):
     result = tool("diff", cut, growing)
     assert result.returncode in (0, 1)
     if result.returncode == 0:
-        assert result.stdout.lstrip().startswith(b"INCOMPLETE: in `cut` the file is damaged: ")
+        assert result.stdout.lstrip().startswith(b"INCOMPLETE: in `cut` the file is cut off: ")
     else:
         assert result.stderr.startswith(b"pmem diff: ")

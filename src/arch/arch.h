@@ -6,6 +6,8 @@
  *   ARCH_DWARF_FP, _SP, _RA    DWARF register numbers of frame pointer, stack pointer, return address
  *   ARCH_DWARF_REGISTERS       one more than the largest number that call frame information may name
  *   ARCH_ADDRESS_BITS          user addresses are below 1 << ARCH_ADDRESS_BITS
+ *   ARCH_GLIBC_VERSION         symbol version of malloc() in glibc, the port's first
+ *   ARCH_GLIBC_VERSION_ALIGNED_ALLOC   the same of aligned_alloc()
  *   ARCH_VDSO_CLOCK_GETTIME    name of clock_gettime() in the vDSO
  *   arch_pause()               tells the CPU that this is a spin loop
  *   arch_holds4()              true if the words at four addresses are the four values after them; 32-byte aligned

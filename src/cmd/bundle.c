@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/overwrite.h"
 #include "cmd/symbol_options.h"
 #include "profile/bundle.h"
 #include "profile/find.h"
@@ -89,16 +89,6 @@ static char *default_output(const char *path)
 	return asprintf(&output, "%.*s.bundle", (int)length, name) < 0 ? NULL : output;
 }
 
-/* A name that nobody has given must not cost anybody a file. */
-static bool may_replace(const char *output, struct error *err)
-{
-	struct stat status;
-
-	if (lstat(output, &status) != 0 || bundle_is_at(output))
-		return true;
-	return error_set(err, "%s: is there, and no bundle; choose a name with -o", output);
-}
-
 static void say(const struct request *request, const char *output,
 		const struct bundle_result *result)
 {
@@ -131,12 +121,8 @@ static bool write_bundle(const struct request *request, const char *path, struct
 		order.output = output = default_output(path);
 		if (!output)
 			return error_set(err, "no memory");
-		if (!may_replace(output, err)) {
-			free(output);
-			return false;
-		}
 	}
-	done = bundle_write(&order, &result, err);
+	done = overwrite_with_bundle(order.output, err) && bundle_write(&order, &result, err);
 	output_progress_end();
 	if (done)
 		say(request, order.output, &result);
@@ -150,7 +136,7 @@ static int run(const struct request *request)
 	char *path;
 	bool ok;
 
-	if (!find_profile(request->name, &path, &err))
+	if (!find_unbundled(request->name, &path, &err))
 		return cmd_fail("bundle", &err);
 	ok = write_bundle(request, path, &err);
 	free(path);

@@ -9,12 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/overwrite.h"
 #include "cmd/symbol_options.h"
-#include "core/format.h"
 #include "export/export.h"
 #include "profile/find.h"
 #include "report/report.h"
@@ -203,33 +202,14 @@ static bool finish(FILE *file, const char *path, struct error *err)
 	return error_set_errno(err, "%s", path ? path : "standard output");
 }
 
-/* True for a profile: its owner may be running, and a mapped file that is made shorter kills it (SIGBUS). */
-static bool is_profile(const char *path)
-{
-	char magic[sizeof(FORMAT_MAGIC) - 1];
-	struct stat status;
-	bool same = false;
-	FILE *file;
-
-	if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
-		return false;
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	same = fread(magic, sizeof(magic), 1, file) == 1 &&
-	       memcmp(magic, FORMAT_MAGIC, sizeof(magic)) == 0;
-	fclose(file);
-	return same;
-}
-
 static bool write_file(const struct request *request, const struct export_source *source,
 		       struct error *err)
 {
 	FILE *file;
 	bool ok;
 
-	if (request->output && is_profile(request->output))
-		return error_set(err, "%s: is a profile: not overwritten", request->output);
+	if (request->output && !overwrite_with_export(request->output, err))
+		return false;
 	file = request->output ? fopen(request->output, "we") : stdout;
 	if (!file)
 		return error_set_errno(err, "%s", request->output);

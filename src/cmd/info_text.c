@@ -271,9 +271,11 @@ static void put_partial(const struct profile *profile, const struct output *out)
 	if (profile->damage_count == 0)
 		return;
 	begin(out, blocks > 0 ? "" : "partial");
-	fprintf(out->file, "%sthe file is damaged%s: ", output_style(out, OUTPUT_RED),
+	fprintf(out->file, "%s%s%s: ", output_style(out, OUTPUT_RED), profile_damage_words(profile),
 		output_style(out, OUTPUT_PLAIN));
 	output_safe(out, profile->damage);
+	if (profile->damage_unlisted > 0)
+		fprintf(out->file, ", and %" PRIu32 " more", profile->damage_unlisted);
 	end(out);
 }
 

@@ -8,14 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/run_child.h"
 #include "cmd/run_env.h"
 #include "cmd/run_names.h"
 #include "cmd/run_output.h"
+#include "cmd/run_say.h"
 #include "cmd/run_summary.h"
 #include "cmd/run_target.h"
+#include "cmd/run_variables.h"
 #include "profile/blame_file.h"
 
 struct options {
@@ -105,23 +108,10 @@ static int fail(int code, const struct error *err)
 	return code;
 }
 
-/* A refusal: the sentence begins with what matters most.  In lines of 80 columns, unless a path is longer. */
+/* A refusal: the sentence begins with what matters most. */
 static int refuse(int code, const struct error *err)
 {
-	const int margin = fprintf(stderr, "pmem:");
-	const char *word = err->text;
-	int column = margin;
-
-	while (*word) {
-		int length = (int)strcspn(word, " ");
-
-		if (column > margin && column + 1 + length > 80)
-			column = fprintf(stderr, "\n%*s", margin, "") - 1;
-		column += fprintf(stderr, " %.*s", length, word);
-		word += length;
-		word += *word == ' ';
-	}
-	fputc('\n', stderr);
+	run_say(stderr, err->text);
 	return code;
 }
 
@@ -208,6 +198,8 @@ int cmd_run(int argc, char **argv)
 		return usage_error("which program?", "", "");
 	run.argv = argv + optind;
 	run.target.name = run.argv[0];
+	if (!run.options.quiet)
+		run_variables_warn(environ, stderr);
 	code = prepare(&run, argv[0]);
 	if (!code)
 		code = execute(&run);

@@ -18,8 +18,10 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/run_found.h"
+#include "cmd/run_say.h"
 #include "cmd/run_verdict.h"
 #include "profile/profile.h"
+#include "profile/unseen.h"
 
 /* OTHERS_READ: of a build's thousands of profiles those with the largest peaks are looked into for growth. */
 enum { OTHERS_MAX = 5, OTHERS_READ = 64, LINE_SIZE = 2048 };
@@ -166,6 +168,7 @@ static void print_cost(const struct profile *profile, uint64_t run_ns, FILE *fil
 static void print_gaps(const struct profile *profile, FILE *file)
 {
 	uint64_t events = profile->header.losses[FORMAT_LOSS_EVENTS];
+	char damage[PROFILE_DAMAGE_SIZE];
 	char count[UNITS_SIZE];
 	char at[UNITS_SIZE];
 
@@ -176,7 +179,7 @@ static void print_gaps(const struct profile *profile, FILE *file)
 		print_line(file, "  setting  not understood, default used: %s",
 			   profile->refused_setting);
 	if (profile->damage[0])
-		print_line(file, "  partial  %s", profile->damage);
+		print_line(file, "  partial  %s", profile_damage_text(profile, damage));
 	if (profile->header.state == FORMAT_STATE_STOPPED)
 		print_line(file, "  partial  recording stopped after %s",
 			   units_duration(profile->duration_ns, at));
@@ -189,6 +192,18 @@ static void print_gaps(const struct profile *profile, FILE *file)
 			   units_duration(profile->header.flushed_ns, at));
 }
 
+/* A profile with few allocations must not pass for all there were. */
+static void print_unseen(const struct profile *profile, FILE *file)
+{
+	char words[UNSEEN_SIZE], text[UNSEEN_SIZE + 100], bytes[UNITS_SIZE];
+
+	if (!unseen_words(profile, words))
+		return;
+	snprintf(text, sizeof(text), "seen %s; %s",
+		 units_bytes(profile->totals.alloc_bytes, bytes), words);
+	run_say(file, text);
+}
+
 /* next: the path of the profile to look at. */
 static void print_main(const struct run_summary *summary, const struct profile *profile,
 		       const char *next, FILE *file)
@@ -198,6 +213,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 						    : base_name(summary->program);
 	const char *path = quote(short_path(next), quoted);
 
+	print_unseen(profile, file);
 	print_line(file, "pmem: %s (pid %ld), %s, %s", name, (long)summary->child->pid,
 		   units_duration(summary->child->duration_ns, took),
 		   say_end(summary->child->status, end));

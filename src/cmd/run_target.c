@@ -22,6 +22,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/run_elf.h"
+#include "symbol/allocators.h"
 
 enum {
 	SCRIPT_DEPTH = 5
@@ -187,31 +188,55 @@ static int refuse_machine(const char *who, const struct run_file *file,
 	return CMD_RUN_CANNOT;
 }
 
-static const char *libc_name(enum run_libc libc)
+static int refuse_libc(const char *who, const struct run_target *target, struct error *err)
 {
-	return libc == RUN_LIBC_MUSL ? "musl" : "glibc";
-}
-
-static int refuse_libc(const char *who, enum run_libc libc, const struct run_target *target,
-		       struct error *err)
-{
-	const char *how = libc == RUN_LIBC_MUSL
-				  ? "build libpmem.so by musl-gcc, CC=musl-gcc compile.sh,"
-				  : "build libpmem.so by gcc";
-
 	error_set(err,
-		  "nothing was recorded: %s uses %s (%s was built for %s; do this instead: %s and "
-		  "name "
-		  "it in PMEM_LIB)",
-		  who, libc_name(libc), target->library,
-		  libc_name(libc == RUN_LIBC_MUSL ? RUN_LIBC_GLIBC : RUN_LIBC_MUSL), how);
+		  "nothing was recorded: %s uses glibc (%s was built for musl; do this instead: "
+		  "build libpmem.so by gcc, which works with both, and name it in PMEM_LIB)",
+		  who, target->library);
 	return CMD_RUN_CANNOT;
 }
 
+/* What was built for glibc works with musl too, but glibc's loader does not find musl. */
 static bool is_other_libc(const struct run_file *file, const struct run_file *library)
 {
-	return file->libc != RUN_LIBC_UNKNOWN && library->libc != RUN_LIBC_UNKNOWN &&
-	       file->libc != library->libc;
+	return file->libc == RUN_LIBC_GLIBC && library->libc == RUN_LIBC_MUSL;
+}
+
+static int refuse_sanitizer(const char *who, const char *sanitizer, struct error *err)
+{
+	error_set(err,
+		  "nothing was recorded: %s is built with %s (its runtime replaces malloc and must "
+		  "be loaded first; do this instead: record a build without -fsanitize)",
+		  who, sanitizer);
+	return CMD_RUN_CANNOT;
+}
+
+/* NULL: none in the way. */
+static const char *sanitizer_of(const char *path)
+{
+	struct allocators found = {0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return NULL;
+	allocators_read(fd, NULL, &found);
+	close(fd);
+	return found.sanitizer;
+}
+
+/* The kernel's ENOENT would be taken for the program's own. */
+static int refuse_missing(const char *who, const char *what, const char *path, struct error *err)
+{
+	error_set(err, "nothing was run: %s needs the %s %s, which does not exist", who, what, path);
+	return CMD_RUN_NOT_FOUND;
+}
+
+static bool is_missing(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 /* The file that the kernel would load: that of the script's interpreter, for what only a shell can run the shell.  False: it cannot be read. */
@@ -236,6 +261,7 @@ int run_target_check(const struct run_target *target, struct error *err)
 	struct run_file file, library;
 	char final[PATH_MAX];
 	struct error who;
+	const char *sanitizer;
 	struct stat st;
 	bool known;
 
@@ -247,6 +273,8 @@ int run_target_check(const struct run_target *target, struct error *err)
 	}
 	known = read_final(target->path, final, &file);
 	describe(target, final, &who);
+	if (!known && is_missing(final))
+		return refuse_missing(target->name, "interpreter", final, err);
 	if (gains_rights(final, &st))
 		return refuse_rights(who.text, &st, err);
 	if (!known || file.kind != RUN_FILE_ELF)
@@ -256,5 +284,10 @@ int run_target_check(const struct run_target *target, struct error *err)
 		return refuse_machine(who.text, &file, &library, err);
 	if (!file.interpreter[0] && !file.is_library)
 		return refuse_static(who.text, err);
-	return is_other_libc(&file, &library) ? refuse_libc(who.text, file.libc, target, err) : 0;
+	if (file.interpreter[0] && is_missing(file.interpreter))
+		return refuse_missing(who.text, "loader", file.interpreter, err);
+	if (is_other_libc(&file, &library))
+		return refuse_libc(who.text, target, err);
+	sanitizer = sanitizer_of(final);
+	return sanitizer ? refuse_sanitizer(who.text, sanitizer, err) : 0;
 }

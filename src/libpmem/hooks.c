@@ -33,6 +33,7 @@ EXPORT void *memalign(size_t alignment, size_t size);
 EXPORT void *valloc(size_t size);
 EXPORT void *pvalloc(size_t size);
 EXPORT size_t malloc_usable_size(void *block);
+EXPORT void cfree(void *block);
 EXPORT void free_sized(void *block, size_t size);
 EXPORT void free_aligned_sized(void *block, size_t alignment, size_t size);
 
@@ -159,15 +160,26 @@ void *realloc(void *old, size_t size)
 void *reallocarray(void *old, size_t count, size_t size)
 {
 	size_t total;
+	void *block;
 
 	if (__builtin_mul_overflow(count, size, &total)) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	return reallocate(old, total, FRAME, FORMAT_HOOK_REALLOCARRAY);
+	block = reallocate(old, total, FRAME, FORMAT_HOOK_REALLOCARRAY);
+	/* mimalloc's realloc() leaves it to its reallocarray(); jemalloc leaves errno alone, and so does glibc's over it. */
+	if (!block && total && real.has_reallocarray)
+		errno = ENOMEM;
+	return block;
 }
 
 void free(void *block)
+{
+	record_free(block, (uintptr_t)__builtin_return_address(0));
+}
+
+/* Of programs linked before glibc 2.26. */
+void cfree(void *block)
 {
 	record_free(block, (uintptr_t)__builtin_return_address(0));
 }

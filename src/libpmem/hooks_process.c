@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/types.h>
 
@@ -23,6 +22,12 @@
 #include "libpmem/unwind.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* musl before 1.2.4 has a macro of that name, and exports the function all the same. */
+#undef mmap64
+
+/* Of the kernel (linux/seccomp.h), whose headers musl-gcc does not find. */
+enum { STRICT_MODE = 1 };
 
 #ifndef MREMAP_DONTUNMAP
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
@@ -85,7 +90,7 @@ int prctl(int option, ...)
 	c = va_arg(args, unsigned long);
 	d = va_arg(args, unsigned long);
 	va_end(args);
-	if (option == PR_SET_SECCOMP && a == SECCOMP_MODE_STRICT)
+	if (option == PR_SET_SECCOMP && a == STRICT_MODE)
 		process_end_before_strict();
 	else if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
 		entered = process_enter_sandbox();

@@ -242,10 +242,15 @@ static int make_named(struct place *p, int dir, const struct file_name *made_nam
 	uint32_t forks_before = atomic_load_explicit(&forks, memory_order_relaxed);
 	uint64_t size_before = file_size;
 	struct kept made = KEPT_NONE;
-	int error = kept_take(&made, sys_openat(dir, made_name->log, FLAGS, 0600));
+	int fd = sys_openat(dir, made_name->log, FLAGS, 0600);
+	int error = kept_take(&made, fd);
 
-	if (error < 0)
+	if (error < 0) {
+		/* Not in a child that a handler forked meanwhile: the file is its parent's. */
+		if (fd >= 0 && atomic_load_explicit(&forks, memory_order_relaxed) == forks_before)
+			sys_call(SYS_unlinkat, dir, (long)made_name->log, 0, 0);
 		return error;
+	}
 	file_size = 0;
 	error = write_top(made.fd);
 	if (atomic_load_explicit(&forks, memory_order_relaxed) != forks_before) {
@@ -428,14 +433,27 @@ void log_warn_profile(void)
 		warn("profile", error);
 }
 
+/* Before log_init(). */
+static void warn_nothing(const char *line, size_t size)
+{
+	kept_watch(&error_output, STDERR);
+	if (can_warn())
+		sys_write(STDERR, line, size);
+	error_output = KEPT_NONE;
+}
+
 void log_warn_data_limit(void)
 {
 	static const char line[] = "pmem: nothing is recorded: RLIMIT_DATA (ulimit -d) is set\n";
 
-	kept_watch(&error_output, STDERR);
-	if (can_warn())
-		sys_write(STDERR, line, sizeof(line) - 1);
-	error_output = KEPT_NONE;
+	warn_nothing(line, sizeof(line) - 1);
+}
+
+void log_warn_memory(void)
+{
+	static const char line[] = "pmem: nothing is recorded: there is no memory for it\n";
+
+	warn_nothing(line, sizeof(line) - 1);
 }
 
 bool log_open(void)

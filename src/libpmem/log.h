@@ -31,6 +31,9 @@ bool log_open(void);
 /* Says on stderr, if that can be, that nothing is recorded under RLIMIT_DATA. */
 void log_warn_data_limit(void);
 
+/* The same where there is no memory for the recorder itself. */
+void log_warn_memory(void);
+
 /* Appends; opens the file if need be.  What cannot be written is counted as FORMAT_LOSS_LOG_BYTES; then
  * returns false.  So it does until log_begun_anew() told the caller that the beginning of its
  * snapshot is in another file.  The next write that works begins with a line that says how much is

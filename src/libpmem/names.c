@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/allocator_names.h"
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"
 
@@ -55,6 +56,7 @@ static _Atomic uint32_t generation = 1;
 static struct name_index indexes[MODULES_MAX];
 static struct cached *cache; /* [CACHE_SIZE]; NULL = no memory */
 static uint32_t digit_counts[DIGITS];
+static uint32_t allocators; /* what was found in the program */
 
 /* --- making an index ------------------------------------------------------------------------- */
 
@@ -158,6 +160,20 @@ static void make_functions(struct name_index *index)
 		sys_unmap(other, size);
 }
 
+static bool is_program(const struct module *module)
+{
+	return module->path[0] && strcmp(module->path, modules_program_path()) == 0;
+}
+
+static void look_for_allocators(const struct name_index *index)
+{
+	size_t i;
+
+	for (i = 0; i < index->count; i++)
+		allocators |= allocator_names_bit(index->symbols.table.strings +
+						  index->functions[i].name);
+}
+
 static void make_index(struct name_index *index, const struct module *module)
 {
 	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
@@ -172,6 +188,8 @@ static void make_index(struct name_index *index, const struct module *module)
 	*index = (struct name_index){.module = module};
 	if (symbols_copy(module, &index->symbols)) {
 		make_functions(index);
+		if (is_program(module))
+			look_for_allocators(index);
 		symbols_drop_entries(&index->symbols);
 	}
 	atomic_thread_fence(memory_order_release);
@@ -271,6 +289,23 @@ void names_preload(void)
 		location.module = modules_get(location.module_id);
 		find(&location, &name);
 	}
+}
+
+void names_program(void)
+{
+	struct modules_location location = {.offset = 1};
+	struct name name;
+
+	for (location.module_id = 1; location.module_id < modules_count(); location.module_id++) {
+		location.module = modules_get(location.module_id);
+		if (is_program(location.module))
+			find(&location, &name);
+	}
+}
+
+uint32_t names_allocators(void)
+{
+	return allocators;
 }
 
 void names_fork_child(void)

@@ -26,6 +26,12 @@ void names_find(const struct modules_location *location, struct name *name);
 /* Makes the indexes of all modules that are known now, while files can still be opened.  Slow. */
 void names_preload(void);
 
+/* Makes the index of the program, if it is among those modules. */
+void names_program(void);
+
+/* The set (core/allocator_names.h) of functions in the program's index; 0 if that was never made. */
+uint32_t names_allocators(void);
+
 void names_fork_child(void);
 
 #endif

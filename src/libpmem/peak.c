@@ -21,7 +21,6 @@
  */
 #include "libpmem/peak.h"
 
-#include <linux/membarrier.h>
 #include <stdatomic.h>
 
 #include "libpmem/counters.h"
@@ -37,6 +36,9 @@ enum {
 	SPINS_PER_YIELD = 200,
 	DRAIN_SPINS = 20000, /* takes longer than any CPU keeps a store to itself, by far */
 };
+
+/* Commands of membarrier(2) (linux/membarrier.h), whose header musl-gcc does not find. */
+enum { BARRIER_PRIVATE = 1 << 3, BARRIER_REGISTER = 1 << 4 };
 
 static const int64_t UNBOUNDED = INT64_MIN / 2; /* a low that no balance reaches */
 static const int64_t REVOKED = INT64_MIN;	/* a high that every balance is above */
@@ -161,8 +163,7 @@ static bool barrier(void)
 {
 	if (sys_sandboxed())
 		state.refused = true;
-	if (!state.refused &&
-	    sys_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0) != 0)
+	if (!state.refused && sys_call(SYS_membarrier, BARRIER_PRIVATE, 0, 0, 0) != 0)
 		state.refused = true;
 	return !state.refused;
 }
@@ -334,7 +335,7 @@ static void leave(struct peak_window *window)
 
 void peak_init(void)
 {
-	long result = sys_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0);
+	long result = sys_call(SYS_membarrier, BARRIER_REGISTER, 0, 0, 0);
 
 	state.refused = result != 0;
 	atomic_store_explicit(&store_head()->peak_epoch, peak_epoch(), memory_order_relaxed);

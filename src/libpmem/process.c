@@ -15,11 +15,13 @@
 
 #include "libpmem/clock.h"
 #include "libpmem/facts.h"
+#include "libpmem/handlers.h"
 #include "libpmem/live_table.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
+#include "libpmem/own_malloc.h"
 #include "libpmem/peak.h"
 #include "libpmem/place.h"
 #include "libpmem/real.h"
@@ -45,11 +47,6 @@ enum { ENVIRONMENT_MAX = 1 << 20, VARIABLES_MAX = 1 << 14 };
 #define MADV_WIPEONFORK 18 /* Linux 4.14 */
 #endif
 
-/* Of the dynamic loader and the C library; the dso handle NULL stands for the program. */
-extern int __cxa_atexit(void (*function)(void *), void *arg, void *dso);
-extern int __cxa_at_quick_exit(void (*function)(void *), void *dso) __attribute__((weak));
-extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
-			     void *dso) __attribute__((weak));
 extern char **environ;
 
 /* In .bss, so that its address is a constant on the hot path. */
@@ -184,8 +181,12 @@ static bool has_data_limit(void)
 /* The file, with the facts about this process. */
 static void begin_profile(void)
 {
+	const char *own_malloc = own_malloc_path();
+
 	store_begin();
 	facts_fill(store_head());
+	if (own_malloc[0])
+		store_head()->own_malloc = store_text(own_malloc, strlen(own_malloc));
 	atomic_store_explicit(&store_head()->state, FORMAT_STATE_RECORDING, memory_order_relaxed);
 }
 
@@ -209,11 +210,14 @@ static bool start_modules(void)
 		return false;
 	place_init();
 	modules_find_program();
+	own_malloc_init();
 	if (!is_chosen())
 		return false;
 	begin_profile();
-	if (!tree_init(settings.max_nodes) || !modules_init() || !live_table_init(real.layout))
+	if (!tree_init(settings.max_nodes) || !modules_init() || !live_table_init(real.layout)) {
+		log_warn_memory();
 		return false;
+	}
 	stack_check_choose();
 	sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0);
 	peak_init();
@@ -335,6 +339,8 @@ bool process_enter_sandbox(void)
 	modules_encode(getauxval(AT_ENTRY) + 1);
 	snapshot_enter_sandbox();
 	store_reserve();
+	/* Later nothing can be copied: what the file cannot map has its state of now. */
+	store_flush(UINT32_MAX);
 	peak_seal();
 	atomic_store_explicit(&sys_sandbox, true, memory_order_relaxed);
 	return true;
@@ -409,40 +415,35 @@ void process_end(void)
 	 * the last.  The timeline's next point takes it back. */
 	if (sys_sandboxed()) {
 		snapshot_now();
+		own_malloc_note();
 		end_profile();
 		return;
 	}
 	if (sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
 		return;
+	/* The program's own module, even if it did not allocate: its file tells of an allocator of its own. */
+	modules_encode(getauxval(AT_ENTRY) + 1);
 	snapshot_final();
+	own_malloc_note();
 	end_profile();
 	write_verification();
 }
 
-static void at_exit(void *arg)
-{
-	(void)arg;
-	process_end();
-}
-
-/* Registered before anything of the program's, and for no library: runs after all their handlers and
- * destructors. */
 __attribute__((constructor)) static void construct(void)
 {
+	static const struct handlers_fork at_fork = {before_fork, after_fork, on_fork_child};
 	bool records = process_records() || process_begin();
 
-	__cxa_atexit(at_exit, NULL, NULL);
-	if (__register_atfork)
-		__register_atfork(before_fork, after_fork, on_fork_child, NULL);
-	if (__cxa_at_quick_exit)
-		__cxa_at_quick_exit(at_exit, NULL);
+	handlers_register(&at_fork, process_end);
 	if (!records)
 		return;
 	if (!settings.children)
 		leave_preload();
-	if (settings.log)
+	if (settings.log) {
 		snapshot_open_log();
-	else
+		own_malloc_note();
+	} else {
 		log_warn_profile();
+	}
 	verify_init();
 }

@@ -13,7 +13,9 @@
 
 #include "arch/arch.h"
 #include "libpmem/lock.h"
+#include "libpmem/real_musl.h"
 #include "libpmem/sys.h"
+#include "libpmem/thread.h"
 
 enum { ARENA_SIZE = 64 * 1024, ARENA_ALIGN = 32 };
 
@@ -22,6 +24,8 @@ static _Atomic size_t arena_used;
 static _Atomic uintptr_t resolver; /* lock_self() of the thread at work; 1 = done */
 
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
+/* Not in musl. */
+extern void *dlvsym(void *handle, const char *name, const char *version) __attribute__((weak));
 extern char **environ;
 
 /* A block is preceded by its size. */
@@ -79,15 +83,22 @@ struct real real __attribute__((visibility("hidden"))) = {
 	.free = boot_free,
 };
 
-/* The layout that needs no allocator's internals, unless the functions are plain glibc's: they lie in the
- * library that the loader maps for the C library, and no tunable changes what they do. */
-static bool is_glibc(void *function)
+/* True for a function of the library that the loader maps for the C library, if that is glibc. */
+static bool in_glibc(const void *function)
 {
-	char *const *entry;
 	Dl_info here, libc;
 
-	if (!gnu_get_libc_version || !dladdr(function, &here) ||
-	    !dladdr((void *)gnu_get_libc_version, &libc) || here.dli_fbase != libc.dli_fbase)
+	return gnu_get_libc_version && dladdr(function, &here) &&
+	       dladdr((void *)gnu_get_libc_version, &libc) && here.dli_fbase == libc.dli_fbase;
+}
+
+/* The layout that needs no allocator's internals, unless the functions are plain glibc's: no tunable changes what
+ * they do. */
+static bool is_plain_glibc(const void *function)
+{
+	char *const *entry;
+
+	if (!in_glibc(function))
 		return false;
 	for (entry = environ; entry && *entry; entry++)
 		if (strncmp(*entry, "MALLOC_CHECK_=", 14) == 0 ||
@@ -121,10 +132,16 @@ static void *raised_calloc(size_t count, size_t size)
 	return next.calloc(count, size);
 }
 
-/* realloc(p, 0) may free p: it stays what it is. */
+/* realloc(p, 0) may free p: it stays what it is.  But where it returns a block, that one is too small. */
 static void *raised_realloc(void *old, size_t size)
 {
-	return next.realloc(old, size || !old ? raised(size) : 0);
+	void *block, *larger;
+
+	if (size || !old)
+		return next.realloc(old, raised(size));
+	block = next.realloc(old, 0);
+	larger = block ? next.realloc(block, RAISED_MIN) : NULL;
+	return larger ? larger : block;
 }
 
 static int raised_posix_memalign(void **block, size_t alignment, size_t size)
@@ -155,20 +172,39 @@ static void raise_requests(struct real *found)
 
 /* --- finding them --- */
 
+/* What a program's own reference would lead to if we were not there.  dlsym() overlooks functions that are not their
+ * library's default version: libc_malloc_debug.so has only such. */
+static void *next_of(const char *name, const char *version)
+{
+	void *plain = dlsym(RTLD_NEXT, name);
+	void *versioned = dlvsym && in_glibc(plain) ? dlvsym(RTLD_NEXT, name, version) : NULL;
+
+	return versioned ? versioned : plain;
+}
+
+static void find_family(struct real *found)
+{
+	static const char version[] = ARCH_GLIBC_VERSION;
+
+	found->calloc = (void *(*)(size_t, size_t))next_of("calloc", version);
+	found->malloc = (void *(*)(size_t))next_of("malloc", version);
+	found->realloc = (void *(*)(void *, size_t))next_of("realloc", version);
+	found->free = (void (*)(void *))next_of("free", version);
+	found->posix_memalign = (int (*)(void **, size_t, size_t))next_of("posix_memalign", version);
+	found->aligned_alloc = (void *(*)(size_t, size_t))next_of("aligned_alloc",
+								  ARCH_GLIBC_VERSION_ALIGNED_ALLOC);
+	found->memalign = (void *(*)(size_t, size_t))next_of("memalign", version);
+	found->valloc = (void *(*)(size_t))next_of("valloc", version);
+	found->pvalloc = (void *(*)(size_t))next_of("pvalloc", version);
+	found->malloc_usable_size = (size_t(*)(void *))next_of("malloc_usable_size", version);
+	found->has_reallocarray = !in_glibc(dlsym(RTLD_NEXT, "reallocarray"));
+}
+
 static void find_all(void)
 {
 	struct real found;
 
-	found.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
-	found.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
-	found.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
-	found.free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
-	found.posix_memalign = (int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign");
-	found.aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc");
-	found.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign");
-	found.valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc");
-	found.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc");
-	found.malloc_usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size");
+	find_family(&found);
 	found.dlclose = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
 	found.prctl = (int (*)(int, ...))dlsym(RTLD_NEXT, "prctl");
 	found.mmap = (void *(*)(void *, size_t, int, int, int, off_t))dlsym(RTLD_NEXT, "mmap");
@@ -176,9 +212,12 @@ static void find_all(void)
 	found.mprotect = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "mprotect");
 	found.exit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
 	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
-	found.layout = is_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
+	found.first_malloc = dlsym(RTLD_DEFAULT, "malloc");
+	real_musl_unnest(&found);
+	found.layout = is_plain_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
 	next = found;
-	if (found.layout == LIVE_TWO_CELL)
+	/* glibc's blocks, also checked ones, are 32 bytes apart at least; and checking is of the requested size. */
+	if (!in_glibc(dlsym(RTLD_NEXT, "malloc")))
 		raise_requests(&found);
 	real = found;
 }
@@ -199,6 +238,7 @@ bool real_resolve(void)
 		return true;
 	}
 	find_all();
+	thread_before_tls();
 	/* Release: the table; pairs with the acquire above. */
 	atomic_store_explicit(&resolver, 1, memory_order_release);
 	return true;

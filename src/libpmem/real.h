@@ -37,6 +37,8 @@ struct real {
 	void (*exit)(int status); /* _exit() */
 	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
 	enum live_layout layout;
+	bool has_reallocarray; /* of its own, not the C library's over realloc() */
+	void *first_malloc; /* what the program's calls of malloc() reach: ours, unless own_malloc.h finds otherwise */
 };
 
 extern struct real real __attribute__((visibility("hidden")));

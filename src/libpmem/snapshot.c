@@ -183,15 +183,18 @@ static void add_sums(struct snapshot_sums *to, const struct snapshot_record *rec
 static void note_counts(uint32_t id, const struct counter_totals *counts)
 {
 	struct snapshot_record *record = snapshot_heap_record(id);
+	/* More only where a stale block's size was guessed too large. */
+	uint64_t free_bytes = counts->free_bytes < counts->alloc_bytes ? counts->free_bytes
+								       : counts->alloc_bytes;
 
 	if (now.after_cut) {
 		record->alloc -= record->alloc_new;
 		record->free -= record->free_new;
 	}
 	record->alloc_new = counts->alloc_bytes - record->alloc;
-	record->free_new = counts->free_bytes - record->free;
+	record->free_new = free_bytes - record->free;
 	record->alloc = counts->alloc_bytes;
-	record->free = counts->free_bytes;
+	record->free = free_bytes;
 	if ((counts->alloc_count | counts->free_count) == 0)
 		return;
 	now.any_event = true;
@@ -499,6 +502,7 @@ static void write_all(void)
 		run(UINT64_MAX);
 		churn_tell_all();
 		now.final = true;
+		names_program();
 		done = begin();
 		run(UINT64_MAX);
 		lock_drop(&lock);

@@ -459,7 +459,7 @@ static int make_file(const struct place *in)
 {
 	enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY };
 	unsigned suffix;
-	int error, dir;
+	int error, dir, made;
 
 	place = *in;
 	dir = error = place_dir(&place);
@@ -469,10 +469,14 @@ static int make_file(const struct place *in)
 		if (error != -EEXIST)
 			break;
 	}
-	if (error >= 0)
-		error = kept_take(&file, error);
-	if (error < 0)
+	made = error;
+	if (made >= 0)
+		error = kept_take(&file, made);
+	if (error < 0) {
+		if (made >= 0)
+			sys_call(SYS_unlinkat, dir, (long)name, 0, 0);
 		return error;
+	}
 	place_set_suffix(suffix);
 	place_path(&place, name, path);
 	if (!path[0])

@@ -171,8 +171,10 @@ static void end_walk(void)
 
 static void note(uint32_t id, const struct counter_totals *read)
 {
+	/* Freed is more only where a stale block's size was guessed too large. */
+	uint64_t freed = read->free_bytes < read->alloc_bytes ? read->free_bytes : read->alloc_bytes;
 	const struct series_reading reading = {.time_ns = walk.time_ns,
-					       .live_bytes = read->alloc_bytes - read->free_bytes,
+					       .live_bytes = read->alloc_bytes - freed,
 					       .alloc_bytes = read->alloc_bytes};
 
 	walk.alloc_bytes += read->alloc_bytes;

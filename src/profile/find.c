@@ -124,47 +124,51 @@ static bool has_suffix(const char *name, const char *suffix)
 	return length > strlen(suffix) && strcmp(name + length - strlen(suffix), suffix) == 0;
 }
 
-/* The newest file of a kind in dir, of any process if pid is 0; NULL: there is none. */
-static char *newest_of(DIR *dir, const char *folder, const struct kind *kind, uint32_t pid)
+/* What is looked for in a folder, and found so far. */
+struct newest {
+	DIR *dir;
+	const char *folder;
+	uint32_t pid; /* 0 = any process's */
+	char *path;   /* NULL = nothing yet */
+	uint64_t changed_ns;
+};
+
+static void look_for(struct newest *newest, const struct kind *kind)
 {
 	struct candidate candidate;
-	uint64_t newest_ns = 0;
-	char *newest = NULL;
 	struct dirent *entry;
 
-	rewinddir(dir);
-	while ((entry = readdir(dir)) != NULL) {
+	rewinddir(newest->dir);
+	while ((entry = readdir(newest->dir)) != NULL) {
 		if (!may_be_regular(entry) || !has_suffix(entry->d_name, kind->suffix) ||
-		    !kind->look_at(dirfd(dir), entry->d_name, &candidate) ||
-		    (pid && candidate.header.pid != pid) ||
-		    (newest && candidate.changed_ns <= newest_ns))
+		    !kind->look_at(dirfd(newest->dir), entry->d_name, &candidate) ||
+		    (newest->pid && candidate.header.pid != newest->pid) ||
+		    (newest->path && candidate.changed_ns <= newest->changed_ns))
 			continue;
-		free(newest);
-		newest = join(folder, entry->d_name);
-		newest_ns = candidate.changed_ns;
+		free(newest->path);
+		newest->path = join(newest->folder, entry->d_name);
+		newest->changed_ns = candidate.changed_ns;
 	}
-	return newest;
 }
 
-/* A bundle is younger than the profile that it was made of, which says more: so it comes second. */
-static bool find_newest(const char *folder, char **path, struct error *err)
+/* Profiles, and bundles if they are asked for.  Of the same age the profile is taken: it says more. */
+static bool find_newest(const char *folder, const struct kind *more, char **path, struct error *err)
 {
-	DIR *dir = open_folder(folder, err);
-	char *newest;
+	struct newest newest = {.dir = open_folder(folder, err), .folder = folder};
 
-	if (!dir)
+	if (!newest.dir)
 		return false;
-	newest = newest_of(dir, folder, &profiles, 0);
-	if (!newest)
-		newest = newest_of(dir, folder, &bundles, 0);
-	closedir(dir);
-	if (newest)
-		*path = newest;
+	look_for(&newest, &profiles);
+	if (more)
+		look_for(&newest, more);
+	closedir(newest.dir);
+	if (newest.path)
+		*path = newest.path;
 	else if (folder[0])
 		error_set(err, "%s: no profile (*.prof) in this folder; %s", folder, how_to);
 	else
 		error_set(err, "no profile (*.prof) in this folder; %s", how_to);
-	return newest != NULL;
+	return newest.path != NULL;
 }
 
 struct run {
@@ -298,17 +302,18 @@ static bool look_at_mapping(const struct running_mapping *mapping, void *argumen
 /* The process has ended; what it left may lie here. */
 static bool find_ended(uint32_t pid, char **path, struct error *err)
 {
-	DIR *dir = opendir(".");
-	char *newest = dir ? newest_of(dir, "", &profiles, pid) : NULL;
+	struct newest newest = {.dir = opendir("."), .folder = "", .pid = pid};
 
-	if (dir)
-		closedir(dir);
-	if (!newest)
+	if (newest.dir) {
+		look_for(&newest, &profiles);
+		closedir(newest.dir);
+	}
+	if (!newest.path)
 		return error_set(err,
 				 "%" PRIu32 ": there is no such file and no such process, "
 				 "and it left no profile in this folder",
 				 pid);
-	*path = newest;
+	*path = newest.path;
 	return true;
 }
 
@@ -356,13 +361,13 @@ static bool parse_pid(const char *name, uint32_t *pid)
 	return true;
 }
 
-bool find_profile(const char *name, char **path, struct error *err)
+static bool find(const char *name, const struct kind *more, char **path, struct error *err)
 {
 	struct stat status;
 	uint32_t pid;
 
 	if (!name)
-		return find_newest("", path, err);
+		return find_newest("", more, path, err);
 	if (stat(name, &status) != 0) {
 		int error = errno;
 
@@ -372,9 +377,19 @@ bool find_profile(const char *name, char **path, struct error *err)
 		return error_set_errno(err, "%s", name);
 	}
 	if (S_ISDIR(status.st_mode))
-		return find_newest(name, path, err);
+		return find_newest(name, more, path, err);
 	*path = strdup(name);
 	return *path != NULL || error_set(err, "%s: no memory", name);
+}
+
+bool find_profile(const char *name, char **path, struct error *err)
+{
+	return find(name, &bundles, path, err);
+}
+
+bool find_unbundled(const char *name, char **path, struct error *err)
+{
+	return find(name, NULL, path, err);
 }
 
 bool find_and_open(const char *name, struct profile **profile, struct error *err)

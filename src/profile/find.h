@@ -14,10 +14,13 @@
  *   a pid         the profile that the process has mapped (/proc/PID/maps, reached through /proc/PID/map_files or
  *                 /proc/PID/root if its path does not lead there); of one that has ended, the newest *.prof in the
  *                 current folder that says it is of this pid;
- *   a folder      the newest profile *.prof in it (by the end of its last change), or else the newest *.bundle;
+ *   a folder      the newest *.prof or *.bundle in it, by the end of its last change;
  *   NULL          the newest in the current folder.
  * False: there is none; the message says where one would be and how to make one. */
 bool find_profile(const char *name, char **path, struct error *err);
+
+/* The same, but a folder's bundles are passed over: for who makes them. */
+bool find_unbundled(const char *name, char **path, struct error *err);
 
 /* Opens the profile that name means. */
 bool find_and_open(const char *name, struct profile **profile, struct error *err);

@@ -22,21 +22,46 @@ enum {
 
 #define INDEX_MASK ((1u << FORMAT_INDEX_BITS) - 1)
 
-void damage_add(const struct damage *damage, const char *format, ...)
+/* Adds one finding behind the others.  False: there is no room for all of it. */
+static bool list(const struct damage *damage, const char *finding)
 {
 	size_t used = strlen(damage->text);
+
+	if (used + (used ? 2 : 0) + strlen(finding) >= damage->size)
+		return false;
+	if (used > 0)
+		strcat(damage->text, "; ");
+	strcat(damage->text, finding);
+	return true;
+}
+
+/* True if text has finding as a whole. */
+static bool is_listed(const char *text, const char *finding)
+{
+	size_t size = strlen(finding);
+
+	while (*text) {
+		size_t length = strcspn(text, ";");
+
+		if (length == size && strncmp(text, finding, size) == 0)
+			return true;
+		text += length;
+		text += strspn(text, "; ");
+	}
+	return false;
+}
+
+void damage_add(const struct damage *damage, const char *format, ...)
+{
+	char finding[128];
 	va_list arguments;
 
-	++*damage->count;
-	if (used + 4 >= damage->size)
-		return;
-	if (used > 0) {
-		strcpy(damage->text + used, "; ");
-		used += 2;
-	}
 	va_start(arguments, format);
-	vsnprintf(damage->text + used, damage->size - used, format, arguments);
+	vsnprintf(finding, sizeof(finding), format, arguments);
 	va_end(arguments);
+	++*damage->count;
+	if (!is_listed(damage->text, finding) && !list(damage, finding))
+		++*damage->unlisted;
 }
 
 #define REPORT(image, ...)                                         \
@@ -80,10 +105,10 @@ static void enter(struct image *image, uint32_t entry, uint32_t number)
 	/* Kinds that this version does not know are none of its business. */
 	if (kind <= FORMAT_HEADER || kind >= FORMAT_KINDS || kind == FORMAT_DIRECTORY)
 		return;
-	if ((uint64_t)number * FORMAT_BLOCK_SIZE >= image->size) {
-		REPORT(image, "block %u is missing", number);
+	if (((uint64_t)number + 1) * FORMAT_BLOCK_SIZE > image->size)
+		image->missing++;
+	if ((uint64_t)number * FORMAT_BLOCK_SIZE >= image->size)
 		return;
-	}
 	if (index >= image->index_limit) {
 		REPORT(image, "block %u: index past the end", number);
 		return;
@@ -93,8 +118,6 @@ static void enter(struct image *image, uint32_t entry, uint32_t number)
 		REPORT(image, "block %u: the same part as block %u", number, *block);
 		return;
 	}
-	if (((uint64_t)number + 1) * FORMAT_BLOCK_SIZE > image->size)
-		REPORT(image, "block %u is cut off", number);
 	*block = number;
 	if (index >= image->counts[kind])
 		image->counts[kind] = index + 1;
@@ -105,6 +128,18 @@ static void enter_all(struct image *image, const uint32_t *entries, uint32_t cou
 	for (uint32_t i = 0; i < count; i++)
 		if (entries[i] != 0)
 			enter(image, entries[i], first + i);
+}
+
+static bool look_at_size(struct image *image)
+{
+	struct stat status;
+
+	if (image->fd < 0)
+		return true;
+	if (fstat(image->fd, &status) != 0)
+		return false;
+	image->size = (uint64_t)status.st_size;
+	return true;
 }
 
 /* A further part of the directory. */
@@ -120,25 +155,17 @@ static void enter_part(struct image *image, uint32_t part)
 		REPORT(image, "part %u of the directory is missing", part + 1);
 		return;
 	}
+	look_at_size(image);
 	enter_all(image, entries, FORMAT_ENTRIES, FORMAT_FIRST_ENTRIES + part * FORMAT_ENTRIES);
 }
 
-static bool look_at_size(struct image *image)
-{
-	struct stat status;
-
-	if (image->fd < 0)
-		return true;
-	if (fstat(image->fd, &status) != 0)
-		return false;
-	image->size = (uint64_t)status.st_size;
-	return true;
-}
-
+/* The size is looked at after what refers to blocks was read: a file that grows has them by then. */
 static bool read_directory(struct image *image)
 {
 	uint64_t limit;
 
+	image->missing = 0;
+	image_read(image, 0, image->first, sizeof(*image->first));
 	if (!look_at_size(image))
 		return false;
 	limit = image->size / FORMAT_BLOCK_SIZE + INDEX_SLACK;
@@ -148,7 +175,6 @@ static bool read_directory(struct image *image)
 	if (!image->blocks)
 		return false;
 	memset(image->counts, 0, sizeof(image->counts));
-	image_read(image, 0, image->first, sizeof(*image->first));
 	/* Atomic in the recorder; here it is a copy. */
 	enter_all(image, (const uint32_t *)image->first->blocks, FORMAT_FIRST_ENTRIES, 0);
 	for (uint32_t part = 0; part < FORMAT_DIRECTORIES; part++)
@@ -296,15 +322,18 @@ void *image_items(const struct image *image, const struct image_array *array, ui
 	size_t left = count;
 	/* One more, so that a text ends. */
 	char *items = calloc((size_t)count + 1, array->size);
+	uint32_t missing = 0;
 
 	for (uint32_t index = 0; items && left > 0; index++) {
 		size_t part = left < per_block ? left : per_block;
 		char *at = items + (count - left) * array->size;
 
-		if (!image_block(image, array->kind, index, at, part * array->size))
-			REPORT(image, "part %u of the %s is missing", index, array->what);
+		missing += !image_block(image, array->kind, index, at, part * array->size);
 		left -= part;
 	}
+	if (missing > 0)
+		REPORT(image, "%u part%s of the %s %s missing", missing, missing == 1 ? "" : "s",
+		       array->what, missing == 1 ? "is" : "are");
 	return items;
 }
 

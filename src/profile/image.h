@@ -17,9 +17,10 @@
 
 /* Findings about what is missing or wrong. */
 struct damage {
-	char *text; /* [size]: the first ones, with "; " between */
+	char *text; /* [size]: the first ones, each once, with "; " between */
 	size_t size;
-	uint32_t *count; /* all of them */
+	uint32_t *count;    /* all of them */
+	uint32_t *unlisted; /* those for which text has no room */
 };
 
 void damage_add(const struct damage *damage, const char *format, ...)
@@ -35,6 +36,7 @@ struct image {
 	struct format_first_block *first; /* a copy */
 	uint32_t index_limit;		  /* of every kind */
 	uint32_t *blocks; /* [FORMAT_KINDS * index_limit]: number of the block in the file; 0 = none */
+	uint32_t missing; /* blocks of the directory that the file ends before, or in */
 	uint32_t counts[FORMAT_KINDS]; /* largest index of the kind, plus 1 */
 };
 

@@ -28,6 +28,7 @@ struct copy {
 	struct image image;
 	char damage_text[64]; /* what is missing is told when the copy is read */
 	uint32_t damage_count;
+	uint32_t damage_unlisted;
 	struct pile piles[FORMAT_KINDS];
 	struct pile frees; /* counters as they were first */
 	struct pile wide_frees;
@@ -302,7 +303,7 @@ static struct copy *new_copy(const char *path, struct error *err)
 		return NULL;
 	}
 	copy->image.damage = (struct damage){copy->damage_text, sizeof(copy->damage_text),
-					     &copy->damage_count};
+					     &copy->damage_count, &copy->damage_unlisted};
 	if (image_open(&copy->image, path, err))
 		return copy;
 	free(copy);

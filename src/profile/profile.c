@@ -4,6 +4,8 @@
  */
 #include "profile/profile.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -119,12 +121,25 @@ static bool is_live(const struct image *image, const char *path)
 	       running_records(&image->first->header, path, status.st_ino);
 }
 
+/* What a running process's file seems to lack it may just have got. */
+static void report_cut(struct reader *reader)
+{
+	uint32_t missing = reader->image.missing;
+
+	if (missing == 0 || reader->profile.is_live)
+		return;
+	reader->profile.cut_blocks = missing;
+	damage_add(&reader->image.damage, "%u block%s missing", missing,
+		   missing == 1 ? " is" : "s are");
+}
+
 static bool read_all(struct reader *reader)
 {
 	struct profile *profile = &reader->profile;
 
 	profile->is_live = is_live(&reader->image, profile->path);
 	reader->image.grows = profile->is_live;
+	report_cut(reader);
 	if (!read_counts(reader))
 		return false;
 	profile->header.recorder[sizeof(profile->header.recorder) - 1] = '\0';
@@ -153,6 +168,7 @@ static void point_damage(struct damage *damage, struct reader *reader)
 		.text = reader->profile.damage,
 		.size = sizeof(reader->profile.damage),
 		.count = &reader->profile.damage_count,
+		.unlisted = &reader->profile.damage_unlisted,
 	};
 }
 
@@ -258,6 +274,28 @@ void profile_close(struct profile *profile)
 	for (unsigned i = 0; i < reader->owned_count; i++)
 		free(reader->owned[i]);
 	free(reader);
+}
+
+const char *profile_damage_words(const struct profile *profile)
+{
+	return profile->cut_blocks > 0 ? "the file is cut off" : "the file is damaged";
+}
+
+const char *profile_damage_text(const struct profile *profile, char text[PROFILE_DAMAGE_SIZE])
+{
+	const char *words = profile_damage_words(profile);
+	uint32_t cut = profile->cut_blocks, more = profile->damage_unlisted;
+
+	if (cut > 0)
+		snprintf(text, PROFILE_DAMAGE_SIZE,
+			 "%s: %" PRIu32 " block%s missing, with what %s held", words, cut,
+			 cut == 1 ? " is" : "s are", cut == 1 ? "it" : "they");
+	else if (more > 0)
+		snprintf(text, PROFILE_DAMAGE_SIZE, "%s: %s, and %" PRIu32 " more", words,
+			 profile->damage, more);
+	else
+		snprintf(text, PROFILE_DAMAGE_SIZE, "%s: %s", words, profile->damage);
+	return text;
 }
 
 const char *profile_hook_name(uint32_t hook)

@@ -123,6 +123,7 @@ struct profile {
 	const char *cgroup;
 	const char *host;
 	const char *refused_setting;
+	const char *own_malloc; /* path of what has a malloc() that came before the recorder's; "" = nothing */
 	uint64_t duration_ns;		/* from start to end, or to the latest sign of life */
 	struct profile_counts totals;	/* sum of all stacks */
 	struct profile_module *modules; /* 0: code outside of all modules */
@@ -143,12 +144,22 @@ struct profile {
 	uint32_t mark_count;
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */
 	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
-	uint32_t damage_count; /* how many findings there were */
+	uint32_t damage_count;	  /* how many findings there were */
+	uint32_t damage_unlisted; /* how many of them are not in the text */
+	uint32_t cut_blocks; /* that the file ends before: a copy that was not finished; other damage follows from that */
 };
 
 /* False: the file is no profile, of a version that this program does not know, or cannot be read. */
 bool profile_open(const char *path, struct profile **profile, struct error *err);
 void profile_close(struct profile *profile);
+
+/* What the findings in damage mean: "the file is cut off" or "the file is damaged". */
+const char *profile_damage_words(const struct profile *profile);
+
+enum { PROFILE_DAMAGE_SIZE = 512 };
+
+/* That, and the findings that do not follow from others, for a report.  Only if there are any. */
+const char *profile_damage_text(const struct profile *profile, char text[PROFILE_DAMAGE_SIZE]);
 
 /* "malloc" and so on. */
 const char *profile_hook_name(uint32_t hook);

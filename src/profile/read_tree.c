@@ -200,13 +200,16 @@ static uint64_t hash_stack(struct tree *tree, const struct profile_stack *stack)
 	return hash;
 }
 
-/* What is read of a running process can be early by an event; of a file it is damage. */
-static void make_consistent(struct tree *tree, struct profile_counts *counts)
+/* What is read of a running process can be early by an event, and the size of a stale block is a guess; else, in a file, it
+ * is damage. */
+static void make_consistent(struct tree *tree, struct profile_stack *stack)
 {
+	struct profile_counts *counts = &stack->counts;
+
 	if (counts->free_count <= counts->alloc_count && counts->free_bytes <= counts->alloc_bytes &&
 	    counts->temporary_count <= counts->free_count)
 		return;
-	if (!tree->reader->profile.is_live)
+	if (!tree->reader->profile.is_live && !stack->inexact)
 		tree->negative++;
 	if (counts->free_count > counts->alloc_count)
 		counts->free_count = counts->alloc_count;
@@ -256,7 +259,7 @@ static bool take_stack(struct tree *tree, uint32_t id)
 	};
 	if (stack->node == 0)
 		return false;
-	make_consistent(tree, &stack->counts);
+	make_consistent(tree, stack);
 	stack->id = hash_stack(tree, stack);
 	tree->reader->stack_index[id] = profile->stack_count++;
 	return true;

@@ -63,17 +63,14 @@ static void put_losses(const struct profile *profile, FILE *file)
 char *diff_page_flaws(const struct diff_page *page, unsigned side)
 {
 	const struct profile *profile = page->sides[side].profile;
-	char *text = NULL;
+	char words[PROFILE_DAMAGE_SIZE], *text = NULL;
 	size_t size, length;
 	FILE *file = open_memstream(&text, &size);
 
 	if (!file)
 		return NULL;
 	if (profile->damage[0]) {
-		fputs("the file is damaged: ", file);
-		put_clean(page, profile->damage, file);
-		if (profile->damage_count > 1)
-			fprintf(file, ", and %" PRIu32 " more", profile->damage_count - 1);
+		put_clean(page, profile_damage_text(profile, words), file);
 		fputs("; ", file);
 	}
 	put_losses(profile, file);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/unseen.h"
 #include "profile/when.h"
 #include "report/page.h"
 
@@ -137,16 +138,12 @@ static void warn_names(const struct report *report)
 static void warn_damage(const struct report *report)
 {
 	const struct profile *profile = report->profile;
-	char *text;
+	char words[PROFILE_DAMAGE_SIZE], *text;
 
 	if (!profile->damage[0])
 		return;
-	text = clean(report, profile->damage);
-	if (profile->damage_count > 1)
-		warn(report, "PARTIAL: the file is damaged: %s, and %" PRIu32 " more.",
-		     text ? text : "", profile->damage_count - 1);
-	else
-		warn(report, "PARTIAL: the file is damaged: %s.", text ? text : "");
+	text = clean(report, profile_damage_text(profile, words));
+	warn(report, "PARTIAL: %s.", text ? text : "");
 	free(text);
 }
 
@@ -214,9 +211,21 @@ static void warn_state(const struct report *report)
 	}
 }
 
+static void warn_unseen(const struct report *report)
+{
+	char words[UNSEEN_SIZE], *text;
+
+	if (!unseen_words(report->profile, words))
+		return;
+	text = clean(report, words);
+	warn(report, "UNSEEN: %s.", text ? text : "");
+	free(text);
+}
+
 void head_print(const struct report *report)
 {
 	print_title(report);
+	warn_unseen(report);
 	warn_names(report);
 	warn_damage(report);
 	warn_memory_blocks(report);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/when.h"
+#include "profile/unseen.h"
 #include "report/report.h"
 
 enum { SCHEMA = 1 };
@@ -160,6 +161,7 @@ static void put_totals(struct json *json, const struct profile *profile)
 static void put_losses(struct json *json, const struct profile *profile)
 {
 	const struct format_header *header = &profile->header;
+	char unseen[UNSEEN_SIZE];
 	uint32_t kind;
 
 	json_key(json, "losses");
@@ -170,6 +172,7 @@ static void put_losses(struct json *json, const struct profile *profile)
 		      atomic_load_explicit(&header->memory_blocks, memory_order_relaxed));
 	json_key_uint(json, "damage_count", profile->damage_count);
 	put_text(json, "damage", profile->damage);
+	put_text(json, "unseen", unseen_words(profile, unseen) ? unseen : "");
 	json_key_bool(json, "complete",
 		      !profile_losses(profile) && !profile->damage[0] &&
 			      !atomic_load_explicit(&header->memory_blocks, memory_order_relaxed));

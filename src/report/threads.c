@@ -41,6 +41,22 @@ static void print_thread(const struct report *report, const struct profile_threa
 	fputc('\n', out->file);
 }
 
+/* Why there may be fewer lines than threads. */
+static void explain_shared(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	uint32_t shared = 0;
+
+	for (uint32_t i = 0; i < profile->thread_count; i++)
+		shared += profile->threads[i].owners > 1 && !profile->threads[i].level;
+	if (shared == 0)
+		return;
+	fputc('\n', report->out->file);
+	page_sentence(report->out,
+		      "(N threads): the sum of threads that ran one after another; each took over "
+		      "the counters of one that had ended, and tid and name are the last one's.");
+}
+
 bool view_threads(struct report *report, struct error *err)
 {
 	const struct profile *profile = report->profile;
@@ -72,6 +88,7 @@ bool view_threads(struct report *report, struct error *err)
 	if (i < profile->thread_count)
 		fprintf(report->out->file, "... %" PRIu32 " more, see --top\n",
 			profile->thread_count - i);
+	explain_shared(report);
 	free(sorted);
 	return true;
 }

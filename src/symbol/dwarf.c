@@ -20,6 +20,7 @@
 
 #include "symbol/dwarf_name.h"
 #include "symbol/dwarf_unit.h"
+#include "symbol/mini_debug.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 
@@ -168,9 +169,11 @@ bool dwarf_has_any(struct dwarf *dwarf)
 
 int dwarf_debug_file(struct dwarf *dwarf)
 {
-	/* Looks for the file, but does not read the DWARF yet. */
-	if (dwarf->module)
+	/* Looks for the file, but does not read the DWARF yet; but would unpack .gnu_debugdata, however large that is. */
+	if (dwarf->module && !mini_debug_is_in(dwarf->fd))
 		dwfl_module_getsymtab(dwarf->module);
+	else
+		dwarf_has_any(dwarf);
 	return dwarf->debug_fd;
 }
 

@@ -389,17 +389,21 @@ static void link_around(struct symbol_file *file)
 	}
 }
 
+static void arrange(struct symbol_file *file)
+{
+	qsort(file->entries, file->count, sizeof(*file->entries), by_address);
+	end_at_next(file);
+	link_around(file);
+}
+
 static void read_symbols(const struct reader *reader, struct symbol_file *file)
 {
 	read_table(reader, SHT_SYMTAB, file);
 	file->is_full = file->count > 0;
 	if (file->count == 0)
 		read_table(reader, SHT_DYNSYM, file);
-	if (file->count == 0)
-		return;
-	qsort(file->entries, file->count, sizeof(*file->entries), by_address);
-	end_at_next(file);
-	link_around(file);
+	if (file->count > 0)
+		arrange(file);
 }
 
 enum symbols_problem symbol_file_read(int fd, const struct elf_build_id *wanted,
@@ -428,6 +432,48 @@ enum symbols_problem symbol_file_read(int fd, const struct elf_build_id *wanted,
 	if (problem == SYMBOLS_OK && file->count == 0)
 		problem = SYMBOLS_STRIPPED;
 	return problem;
+}
+
+/* The strings of more go behind those of file.  False: no memory, or too many of them. */
+static bool append(struct symbol_file *file, const struct symbol_file *more)
+{
+	size_t size = file->strings_size + 1 + more->strings_size;
+	struct symbol_entry *entries;
+	char *strings;
+
+	if (size > UINT32_MAX || more->count > ENTRIES_MAX - file->count)
+		return false;
+	entries = realloc(file->entries, (file->count + more->count) * sizeof(*entries));
+	if (!entries)
+		return false;
+	file->entries = entries;
+	strings = realloc(file->strings, size + 1);
+	if (!strings)
+		return false;
+	file->strings = strings;
+	memcpy(strings + file->strings_size + 1, more->strings, more->strings_size + 1);
+	for (size_t i = 0; i < more->count; i++) {
+		struct symbol_entry *entry = &entries[file->count + i];
+
+		*entry = more->entries[i];
+		entry->name += (uint32_t)file->strings_size + 1;
+	}
+	file->strings_size = size;
+	file->count += more->count;
+	return true;
+}
+
+void symbol_file_add(struct symbol_file *file, struct symbol_file *more)
+{
+	if (file->count == 0) {
+		symbol_file_free(file);
+		*file = *more;
+		*more = (struct symbol_file){0};
+	} else if (more->count > 0 && append(file, more)) {
+		file->is_full = true;
+		arrange(file);
+	}
+	symbol_file_free(more);
 }
 
 void symbol_file_free(struct symbol_file *file)

@@ -17,6 +17,7 @@
 #include "symbol/arena.h"
 #include "symbol/demangle.h"
 #include "symbol/dwarf.h"
+#include "symbol/mini_debug.h"
 #include "symbol/short_name.h"
 #include "symbol/symbol_file.h"
 #include "symbol/symbol_search.h"
@@ -160,6 +161,24 @@ static void add_stripped_symbols(struct symbols_module *module)
 	}
 }
 
+/* The symbols that were stripped off may lie in the file itself.  It was checked, so they are the right ones. */
+static void add_packed_symbols(struct symbols_module *module, int fd)
+{
+	const struct elf_build_id any = {0};
+	struct symbol_file more;
+	int unpacked = mini_debug_open(fd);
+
+	if (unpacked < 0)
+		return;
+	if (symbol_file_read(unpacked, &any, &more) == SYMBOLS_OK && more.is_full) {
+		symbol_file_add(&module->file, &more);
+		module->problem = SYMBOLS_OK;
+	} else {
+		symbol_file_free(&more);
+	}
+	close(unpacked);
+}
+
 /* Reads the file open at fd, and closes it.  True: it is the right one. */
 static bool read_file(struct symbols_module *module, int fd, const char *path)
 {
@@ -172,6 +191,8 @@ static bool read_file(struct symbols_module *module, int fd, const char *path)
 		module->dwarf = dwarf_open(&source);
 		if (module->dwarf && !module->file.is_full)
 			add_stripped_symbols(module);
+		if (!module->file.is_full)
+			add_packed_symbols(module, fd);
 	}
 	close(fd);
 	return module->problem == SYMBOLS_OK || module->problem == SYMBOLS_STRIPPED;

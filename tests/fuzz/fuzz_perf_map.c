@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_perf_map.c - fuzzes the readers of what other programs and people write about code: perf maps, logs of just-in-time
- * compilers, rule files; and what takes their names apart.
+ * fuzz_perf_map.c - fuzzes the readers of what just-in-time compilers write about code, perf maps and their logs, and what
+ * takes the names in them apart.
  *
- * Input: any of the three; each reader gets it.
+ * Input: either; both readers get it.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "profile/blame_file.h"
+#include "profile/blame.h"
 #include "symbol/jit_label.h"
 #include "symbol/jitdump.h"
 #include "symbol/perf_map.h"
@@ -69,32 +69,6 @@ static void read_map(int fd, bool (*read_names)(int fd, struct jit_names *names)
 	jit_names_end(&names);
 }
 
-static void check_rules(const struct blame_file *file)
-{
-	for (size_t i = 0; i < file->count; i++) {
-		const struct blame_rule *rule = &file->rules[i];
-
-		require(rule->blame == BLAME_OWN || rule->blame == BLAME_RUNTIME);
-		require(rule->module || (rule->function && rule->function[0]));
-	}
-	blame_use(file->rules, file->count);
-	require(blame_of("/lib/libx.so", "_ZN3foo3barEv", "foo::bar()") < BLAME_COUNT);
-	require(blame_of("", "JS:*f /x.js:1:2", "f") < BLAME_COUNT);
-	blame_use(NULL, 0);
-}
-
-static void read_rules(const uint8_t *data, size_t size)
-{
-	struct blame_file file;
-	struct error err = {""};
-
-	if (blame_file_parse((const char *)data, size, "rules", &file, &err))
-		check_rules(&file);
-	else
-		require(strncmp(err.text, "rules:", 6) == 0 && file.count == 0 && !file.text);
-	blame_file_free(&file);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -104,6 +78,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, size, 0) == (ssize_t)size);
 	read_map(fd, perf_map_read);
 	read_map(fd, jitdump_read);
-	read_rules(data, size);
 	return 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""seed_jit.py - makes seeds for fuzz_perf_map: a perf map, a log of a just-in-time compiler, rules of blame.
+"""seed_jit.py - makes seeds for fuzz_perf_map: a perf map, and a log of a just-in-time compiler.
 
     seed_jit.py FOLDER
 """
@@ -20,13 +20,6 @@ MAP = b"""1000 100 JS:*order /srv/shop.js:3:19
 2000 2 Builtin:ArrayPush
 """
 
-RULES = b"""# ours
-runtime module:libbase.so*
-own module:"" function:JS:* /srv/*
-own function:operator new
-\truntime   module:lib*.so   function:std::*
-"""
-
 
 def dump():
     log = Jitdump(pid=4711)
@@ -43,7 +36,6 @@ def main():
     folder = pathlib.Path(sys.argv[1])
     os.makedirs(folder, exist_ok=True)
     (folder / "map").write_bytes(MAP)
-    (folder / "rules").write_bytes(RULES)
     (folder / "dump").write_bytes(dump())
 
 

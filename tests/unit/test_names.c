@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include "core/elf_view.h"
+#include "core/allocator_names.h"
 #include "libpmem/log.h"
 #include "libpmem/names.h"
 #include "libpmem/place.h"
@@ -161,6 +162,13 @@ uint32_t modules_count(void)
 const struct module *modules_get(uint32_t id)
 {
 	return id == MADE_ID ? &made : &nameless;
+}
+
+static const char *program_path = "/another";
+
+const char *modules_program_path(void)
+{
+	return program_path;
 }
 
 static void add(struct table *table, const char *name, uint64_t addr, uint64_t size, unsigned info)
@@ -432,6 +440,27 @@ static void test_preload(void **state)
 	atomic_store_explicit(&sys_sandbox, false, memory_order_relaxed);
 }
 
+static void test_allocators_of_the_program(void **state)
+{
+	(void)state;
+	add_function("mi_malloc", 0x1000, 0x10, STB_GLOBAL);
+	add_function("malloc", 0x1010, 0x10, STB_LOCAL);
+	add_function("malloc_usable_size", 0x1020, 0x10, STB_GLOBAL);
+	add(&file.symtab, "free", 0x2000, 0x10, ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT));
+	write_file();
+	expect(0x1008, "mi_malloc", 8);
+	names_program();
+	assert_int_equal(names_allocators(), 0); /* another module's */
+	program_path = made.path;
+	names_program();
+	assert_int_equal(names_allocators(), 0); /* its index was made before */
+	names_fork_child();
+	names_program();
+	program_path = "/another";
+	assert_int_equal(names_allocators(),
+			 allocator_names_bit("malloc") | allocator_names_bit("mi_malloc"));
+}
+
 static void test_malformed(void **state)
 {
 	static const uint8_t nonsense[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -496,6 +525,7 @@ int main(void)
 		cmocka_unit_test_setup(test_no_build_id, begin_file),
 		cmocka_unit_test_setup(test_other_folder, begin_file),
 		cmocka_unit_test_setup(test_preload, begin_file),
+		cmocka_unit_test_setup(test_allocators_of_the_program, begin_file),
 		cmocka_unit_test_setup(test_malformed, begin_file),
 	};
 

@@ -21,6 +21,10 @@ enum {
 	ARCH_ELF_MACHINE = 62, /* EM_X86_64 */
 };
 
+/* glibc, sysdeps/unix/sysv/linux/x86_64/64/libc.abilist */
+#define ARCH_GLIBC_VERSION "GLIBC_2.2.5"
+#define ARCH_GLIBC_VERSION_ALIGNED_ALLOC "GLIBC_2.16"
+
 /* vdso(7) */
 #define ARCH_VDSO_CLOCK_GETTIME "__vdso_clock_gettime"
 

@@ -316,6 +316,7 @@ static inline void model_facts(struct model *model)
 	profile->cgroup = "/user";
 	profile->host = "box";
 	profile->refused_setting = "";
+	profile->own_malloc = "";
 	profile->duration_ns = 60 * SECOND;
 	profile->is_live = true;
 	profile->header.pid = 4711;

@@ -98,6 +98,7 @@ static inline void damage(struct model *model)
 {
 	strcpy(model->profile.damage, "block 7: index past the end");
 	model->profile.damage_count = 3;
+	model->profile.damage_unlisted = 2;
 	atomic_init(&model->profile.header.losses[FORMAT_LOSS_EVENTS], 12);
 }
 

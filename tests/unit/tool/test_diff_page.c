@@ -272,6 +272,7 @@ static void test_warnings(void **state)
 	scene.b->profile.program_name = "client\n";
 	strcpy(scene.a->profile.damage, "block 7: index past the end");
 	scene.a->profile.damage_count = 3;
+	scene.a->profile.damage_unlisted = 2;
 	atomic_init(&scene.a->profile.header.losses[FORMAT_LOSS_EVENTS], 12);
 	scene.b->profile.header.sample_bytes = 524288;
 	atomic_init(&scene.b->profile.header.state, FORMAT_STATE_STOPPED);

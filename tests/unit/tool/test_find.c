@@ -141,7 +141,17 @@ static void write_bundle(const char *path, unsigned second)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void a_bundle_comes_second(void **state)
+static void expect_unbundled(const char *path)
+{
+	struct error err = {""};
+	char *found = NULL;
+
+	assert_true(find_unbundled(NULL, &found, &err));
+	assert_string_equal(found, path);
+	free(found);
+}
+
+static void the_newest_of_profiles_and_bundles(void **state)
 {
 	(void)state;
 	write_text("text.bundle");
@@ -151,8 +161,15 @@ static void a_bundle_comes_second(void **state)
 	write_bundle("b.bundle", 30);
 	write_bundle("c", 40);
 	expect(NULL, "b.bundle");
-	write_profile("older.prof", 0, 10);
-	expect(NULL, "older.prof");
+	write_profile("a.prof", 0, 10);
+	expect(NULL, "b.bundle");
+	expect_unbundled("a.prof"); /* for the next bundle */
+	write_profile("b.prof", 0, 30);
+	expect(NULL, "b.prof");
+	write_profile("c.prof", 0, 40);
+	write_bundle("d.bundle", 50);
+	expect(NULL, "d.bundle");
+	expect_unbundled("c.prof");
 }
 
 static void write_profile_of(const char *path, uint32_t pid, unsigned second)
@@ -285,7 +302,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(newest_in_a_folder, make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(nothing_there, make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(a_bundle_comes_second, make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(the_newest_of_profiles_and_bundles, make_folder,
+						remove_folder),
 		cmocka_unit_test_setup_teardown(of_a_process_that_has_ended, make_folder,
 						remove_folder),
 		cmocka_unit_test(of_a_process_of_another_user),

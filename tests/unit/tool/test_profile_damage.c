@@ -354,6 +354,53 @@ static void directory_entries(void **state)
 	fixture_end(&f);
 }
 
+/* Of a copy that was not finished there is one thing to say; what the missing blocks held follows from it. */
+static void cut_off(void **state)
+{
+	struct error err = {""};
+	char text[PROFILE_DAMAGE_SIZE];
+	struct profile *profile;
+	struct fixture f;
+	size_t size;
+
+	(void)state;
+	fill(&f);
+	size = fixture_size(&f);
+	profile = open_bytes(f.first, size - 1, &err);
+	assert_non_null(profile);
+	assert_int_equal(profile->cut_blocks, 1);
+	assert_string_equal(profile_damage_text(profile, text),
+			    "the file is cut off: 1 block is missing, with what it held");
+	profile_close(profile);
+	profile = open_bytes(f.first, size - 2 * FORMAT_BLOCK_SIZE, &err);
+	assert_non_null(profile);
+	assert_int_equal(profile->cut_blocks, 2);
+	assert_string_equal(profile_damage_text(profile, text),
+			    "the file is cut off: 2 blocks are missing, with what they held");
+	assert_ptr_equal(strstr(profile->damage, "2 blocks are missing"), profile->damage);
+	profile_close(profile);
+	fixture_end(&f);
+}
+
+/* Each finding once, as many as fit, and how many did not. */
+static void findings_are_listed_once(void **state)
+{
+	char text[32] = "";
+	uint32_t count = 0, unlisted = 0;
+	struct damage damage = {text, sizeof(text), &count, &unlisted};
+
+	(void)state;
+	damage_add(&damage, "a text is missing");
+	damage_add(&damage, "a text is missing");
+	damage_add(&damage, "%u of %s", 2, "them");
+	assert_string_equal(text, "a text is missing; 2 of them");
+	damage_add(&damage, "no room");
+	damage_add(&damage, "x");
+	assert_string_equal(text, "a text is missing; 2 of them; x");
+	assert_int_equal(count, 5);
+	assert_int_equal(unlisted, 1);
+}
+
 static void texts_out_of_range(void **state)
 {
 	struct fixture f;
@@ -490,13 +537,22 @@ static void file_cut_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(whole_one_is_good),	  cmocka_unit_test(cut_off_anywhere),
-		cmocka_unit_test(flipped_bits),		  cmocka_unit_test(cycle_of_siblings),
-		cmocka_unit_test(parent_that_is_a_child), cmocka_unit_test(indexes_out_of_range),
-		cmocka_unit_test(absurd_counts),	  cmocka_unit_test(absurd_numbers),
-		cmocka_unit_test(chunks_of_nobody),	  cmocka_unit_test(directory_entries),
-		cmocka_unit_test(texts_out_of_range),	  cmocka_unit_test(wrong_headers),
-		cmocka_unit_test(files_that_are_none),	  cmocka_unit_test(file_cut_off),
+		cmocka_unit_test(whole_one_is_good),
+		cmocka_unit_test(cut_off_anywhere),
+		cmocka_unit_test(flipped_bits),
+		cmocka_unit_test(cycle_of_siblings),
+		cmocka_unit_test(parent_that_is_a_child),
+		cmocka_unit_test(indexes_out_of_range),
+		cmocka_unit_test(absurd_counts),
+		cmocka_unit_test(absurd_numbers),
+		cmocka_unit_test(chunks_of_nobody),
+		cmocka_unit_test(directory_entries),
+		cmocka_unit_test(cut_off),
+		cmocka_unit_test(findings_are_listed_once),
+		cmocka_unit_test(texts_out_of_range),
+		cmocka_unit_test(wrong_headers),
+		cmocka_unit_test(files_that_are_none),
+		cmocka_unit_test(file_cut_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -423,7 +423,10 @@ static void test_threads(void **state)
 		"\n"
 		" allocated    calls      freed         net  temp      tid  thread\n"
 		"  72.0 MiB       72        0 B   +72.0 MiB   0 %     4711  server\n"
-		"    1000 B      100    2.0 KiB     -1000 B  97 %     4712  worker (3 threads)\n");
+		"    1000 B      100    2.0 KiB     -1000 B  97 %     4712  worker (3 threads)\n"
+		"\n"
+		"  (N threads): the sum of threads that ran one after another; each took over the\n"
+		"  counters of one that had ended, and tid and name are the last one's.\n");
 	free(model);
 }
 

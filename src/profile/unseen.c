@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * unseen.c - see unseen.h.
+ */
+#include "profile/unseen.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/allocator_names.h"
+#include "symbol/allocators.h"
+
+enum { NAME_MAX_SHOWN = 100 };
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The build-id of the program's module; size 0: none known. */
+static struct elf_build_id build_id_of(const struct profile *profile)
+{
+	struct elf_build_id id = {0};
+	const struct profile_module *module;
+	uint32_t i;
+
+	for (i = 1; i < profile->module_count && !id.size; i++) {
+		module = &profile->modules[i];
+		if (strcmp(module->path, profile->program) != 0 ||
+		    module->build_id_size > sizeof(id.bytes))
+			continue;
+		id.size = (uint32_t)module->build_id_size;
+		memcpy(id.bytes, module->build_id, id.size);
+	}
+	return id;
+}
+
+/* Without a build-id a file that was changed since is another one. */
+static bool is_that_file(int fd, const struct profile *profile, const struct elf_build_id *id)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	return id->size || (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) <
+				   profile->header.start_realtime_ns;
+}
+
+static bool read_program(const struct profile *profile, struct allocators *found)
+{
+	const struct elf_build_id id = build_id_of(profile);
+	bool done;
+	int fd;
+
+	if (profile->program[0] != '/')
+		return false;
+	fd = open(profile->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return false;
+	done = is_that_file(fd, profile, &id) && allocators_read(fd, &id, found);
+	close(fd);
+	return done;
+}
+
+static void say_library(const struct profile *profile, char text[UNSEEN_SIZE])
+{
+	snprintf(text, UNSEEN_SIZE,
+		 "what %.*s serves is not seen, as it was loaded first (do this instead: name "
+		 "libpmem.so first in LD_PRELOAD)",
+		 NAME_MAX_SHOWN, last_part(profile->own_malloc));
+}
+
+static void say_program(const struct profile *profile, const struct allocators *found,
+			char text[UNSEEN_SIZE])
+{
+	char names[ALLOCATOR_NAMES_TEXT];
+
+	snprintf(text, UNSEEN_SIZE,
+		 "what %.*s serves by its own %s is not seen (do this instead: link that "
+		 "allocator as a shared library, or leave it out)",
+		 NAME_MAX_SHOWN, profile->program_name,
+		 found->names ? allocator_names_text(found->names, names) : "malloc");
+}
+
+static void say_go(const struct profile *profile, char text[UNSEEN_SIZE])
+{
+	snprintf(text, UNSEEN_SIZE,
+		 "what Go code in %.*s allocates is not seen, only what C code does (do this "
+		 "instead: see Go's heap by its profiler, runtime/pprof)",
+		 NAME_MAX_SHOWN, profile->program_name);
+}
+
+bool unseen_words(const struct profile *profile, char text[UNSEEN_SIZE])
+{
+	struct allocators found = {0};
+	bool is_first = profile->own_malloc[0];
+
+	if (is_first && strcmp(profile->own_malloc, profile->program) != 0) {
+		say_library(profile, text);
+		return true;
+	}
+	read_program(profile, &found);
+	if (found.is_go && !is_first)
+		say_go(profile, text);
+	else if (found.names || is_first)
+		say_program(profile, &found, text);
+	else
+		return false;
+	return true;
+}
