@@ -235,3 +235,46 @@ def test_chains_of_scripts_are_followed_to_their_end(tool, programs, tmp_path):
     result = tool("run", previous)
     assert result.returncode == 126
     assert one_line(result).startswith("pmem: nothing was recorded: %s's interpreter %s is statically linked (" % (previous, static))
+
+
+@pytest.fixture
+def own_new(programs):
+    return programs("own_new.c", "-shared", "-fPIC", "-fno-builtin", "-Wl,-soname,libjemalloc.so.2", out="libjemalloc.so.2")
+
+
+def big(found):
+    """Blocks of 100 bytes or 77 that are live: libstdc++ has its own besides."""
+    return sum(s["live_bytes"] for s in found["stacks"] if any(f.get("function", "") == "main" for f in s["frames"]))
+
+
+def test_an_allocator_with_its_own_operator_new_is_named(tool, programs, run, own_new):
+    program = programs("by_new.cpp", "-O0")
+    result = run([program], {"LD_PRELOAD": "%s:%s" % (tool.lib, own_new)}, lib=False)
+    assert result.code == 0
+    found = document(tool, result)
+    assert big(found) == 77
+    assert found["losses"]["unseen"] == (
+        "what C++ code allocates by new is not seen, as libjemalloc.so.2 has its own operator new "
+        "(do this instead: LD_PRELOAD=libpmem.so:libstdc++.so.6, in this order)")
+    assert last_line(result) == (
+        "# unseen: %s has its own operator new: what C++ code allocates by new is not here, "
+        "unless libstdc++.so.6 comes before it in LD_PRELOAD" % own_new)
+    after = run([program], {"LD_PRELOAD": "%s:libstdc++.so.6:%s" % (tool.lib, own_new)}, lib=False)
+    assert big(document(tool, after)) == 100 * 1000 + 77
+    assert document(tool, after)["losses"]["unseen"] is None
+
+
+def test_run_puts_the_cxx_library_before_such_an_allocator(tool, programs, own_new):
+    preloaded = tool("run", "-q", programs("by_new.cpp", "-O0"), env={"LD_PRELOAD": str(own_new)})
+    linked = tool("run", "-q", programs("by_new.cpp", "-O0", str(own_new), "-Wl,-rpath,%s" % own_new.parent, out="linked"))
+    for result in (preloaded, linked):
+        assert result.returncode == 0, result.stderr
+        assert big(document(tool, result)) == 100 * 1000 + 77
+        assert document(tool, result)["losses"]["unseen"] is None
+
+
+def test_a_c_program_misses_nothing_over_such_an_allocator(tool, programs, run, own_new):
+    result = run([programs("holder.c")], {"LD_PRELOAD": "%s:%s" % (tool.lib, own_new)}, lib=False)
+    assert result.code == 0
+    assert document(tool, result)["losses"]["unseen"] is None
+    assert "# unseen" not in last_line(result)

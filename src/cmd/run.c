@@ -153,7 +153,8 @@ static int execute(struct run *run)
 				    .run_id = run->run_id,
 				    .only = run->options.only,
 				    .no_log = run->options.no_log,
-				    .no_children = run->options.no_children};
+				    .no_children = run->options.no_children,
+				    .libstdcxx = run_target_wants_libstdcxx(&run->target)};
 	struct error err;
 	int code;
 

@@ -73,6 +73,17 @@ static enum run_libc libc_of(const char *needed)
 	return RUN_LIBC_UNKNOWN;
 }
 
+bool run_file_is_allocator(const char *name)
+{
+	static const char *const known[] = {"libjemalloc.", "libjemalloc-", "libtcmalloc",
+					    "libmimalloc",  "libsnmalloc",  "libtbbmalloc_proxy"};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strncmp(name, known[i], strlen(known[i])) == 0)
+			return true;
+	return false;
+}
+
 static void read_needed(const struct reader *reader, uint64_t offset, struct run_file *file)
 {
 	char name[64];
@@ -80,6 +91,7 @@ static void read_needed(const struct reader *reader, uint64_t offset, struct run
 	read_string(reader->fd, name, sizeof(name), offset);
 	if (libc_of(name) != RUN_LIBC_UNKNOWN)
 		file->libc = libc_of(name);
+	file->needs_allocator = file->needs_allocator || run_file_is_allocator(name);
 }
 
 static void read_dynamic(const struct reader *reader, struct run_file *file)

@@ -31,7 +31,11 @@ struct run_file {
 	bool is_library; /* has a DT_SONAME: without an interpreter it is the loader itself, started as a program */
 	uint16_t machine; /* EM_* */
 	enum run_libc libc;
+	bool needs_allocator; /* a library that replaces malloc(), by name */
 };
+
+/* True for the file name of a library that replaces malloc(). */
+bool run_file_is_allocator(const char *name);
 
 /* False: the file cannot be read.  What is damaged is taken for absent: the kernel will judge it. */
 bool run_file_read(const char *path, struct run_file *file, struct error *err);

@@ -98,15 +98,15 @@ static bool set(const char *name, const char *value)
 	return !value || setenv(name, value, 1) == 0;
 }
 
-static bool set_preload(const char *library)
+static bool set_preload(const struct run_env *env)
 {
 	const char *before = getenv("LD_PRELOAD");
+	const char *more = env->libstdcxx ? ":libstdc++.so.6" : "";
 	char *value;
 	bool done;
 
-	if (!before || !*before)
-		return set("LD_PRELOAD", library);
-	if (asprintf(&value, "%s:%s", library, before) < 0)
+	if (asprintf(&value, "%s%s%s%s", env->library, more, before && *before ? ":" : "",
+		     before ? before : "") < 0)
 		return false;
 	done = set("LD_PRELOAD", value);
 	free(value);
@@ -118,7 +118,7 @@ bool run_env_set(const struct run_env *env, struct error *err)
 	char id[17];
 
 	snprintf(id, sizeof(id), "%016" PRIx64, env->run_id);
-	if (set_preload(env->library) && set("PMEM_OUT", env->output) && set("PMEM_RUN_ID", id) &&
+	if (set_preload(env) && set("PMEM_OUT", env->output) && set("PMEM_RUN_ID", id) &&
 	    set("PMEM_LOG", env->no_log ? "0" : NULL) && set("PMEM_ONLY", env->only) &&
 	    set("PMEM_CHILDREN", env->no_children ? "0" : NULL))
 		return true;

@@ -20,6 +20,7 @@ struct run_env {
 	const char *only; /* NULL = all programs */
 	bool no_log;
 	bool no_children;
+	bool libstdcxx; /* preload it right behind the recorder */
 };
 
 /* Changes the environment of this process.  False: no memory. */

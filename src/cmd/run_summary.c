@@ -199,8 +199,8 @@ static void print_unseen(const struct profile *profile, FILE *file)
 
 	if (!unseen_words(profile, words))
 		return;
-	snprintf(text, sizeof(text), "seen %s; %s",
-		 units_bytes(profile->totals.alloc_bytes, bytes), words);
+	snprintf(text, sizeof(text), "seen %s; %s", units_bytes(profile->totals.alloc_bytes, bytes),
+		 words);
 	run_say(file, text);
 }
 

@@ -212,17 +212,16 @@ static int refuse_sanitizer(const char *who, const char *sanitizer, struct error
 	return CMD_RUN_CANNOT;
 }
 
-/* NULL: none in the way. */
-static const char *sanitizer_of(const char *path)
+static struct allocators allocators_of(const char *path)
 {
 	struct allocators found = {0};
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-	if (fd < 0)
-		return NULL;
-	allocators_read(fd, NULL, &found);
-	close(fd);
-	return found.sanitizer;
+	if (fd >= 0) {
+		allocators_read(fd, NULL, &found);
+		close(fd);
+	}
+	return found;
 }
 
 /* The kernel's ENOENT would be taken for the program's own. */
@@ -288,6 +287,34 @@ int run_target_check(const struct run_target *target, struct error *err)
 		return refuse_missing(who.text, "loader", file.interpreter, err);
 	if (is_other_libc(&file, &library))
 		return refuse_libc(who.text, target, err);
-	sanitizer = sanitizer_of(final);
+	sanitizer = allocators_of(final).sanitizer;
 	return sanitizer ? refuse_sanitizer(who.text, sanitizer, err) : 0;
+}
+
+/* LD_PRELOAD names a library that replaces malloc() (man 8 ld.so: blanks and colons separate). */
+static bool preloads_allocator(void)
+{
+	const char *at = getenv("LD_PRELOAD"), *slash;
+	char name[NAME_MAX + 1];
+	size_t length;
+
+	for (; at && *at; at += length + (at[length] != 0)) {
+		length = strcspn(at, ": ");
+		slash = memrchr(at, '/', length);
+		snprintf(name, sizeof(name), "%.*s",
+			 (int)(length - (slash ? (size_t)(slash + 1 - at) : 0)),
+			 slash ? slash + 1 : at);
+		if (run_file_is_allocator(name))
+			return true;
+	}
+	return false;
+}
+
+bool run_target_wants_libstdcxx(const struct run_target *target)
+{
+	char final[PATH_MAX];
+	struct run_file file;
+
+	return read_final(target->path, final, &file) &&
+	       (file.needs_allocator || preloads_allocator()) && allocators_of(final).imports_new;
 }

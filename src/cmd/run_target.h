@@ -22,4 +22,8 @@ int run_target_find(struct run_target *target, struct error *err);
  * that is none), and the message says why and what to do instead. */
 int run_target_check(const struct run_target *target, struct error *err);
 
+/* True for a C++ program over an allocator that is no part of the C library: those have their own operator new, which would not
+ * reach our malloc(), so libstdc++'s must come before them. */
+bool run_target_wants_libstdcxx(const struct run_target *target);
+
 #endif

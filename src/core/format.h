@@ -126,7 +126,7 @@ struct format_header {
 	struct format_text host;
 	struct format_text refused_setting; /* NAME=value that was not understood */
 	struct format_text own_malloc; /* path of the program or library whose malloc() was called in place of the recorder's */
-	struct format_text reserved1;
+	struct format_text own_new; /* path of the next allocator, if the program's operator new is its own: it was not seen */
 
 	/* All below: (atomic). */
 	_Atomic uint64_t peak_bytes; /* largest sum of live bytes so far */

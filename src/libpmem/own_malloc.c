@@ -7,6 +7,7 @@
  */
 #include "libpmem/own_malloc.h"
 
+#include <dlfcn.h>
 #include <string.h>
 #include <sys/auxv.h>
 
@@ -24,6 +25,7 @@ enum { LINE_SIZE = MAPS_PATH_MAX + ALLOCATOR_NAMES_TEXT + 128 };
 
 /* Immutable after own_malloc_init(). */
 static char path[MAPS_PATH_MAX];
+static char new_path[MAPS_PATH_MAX];
 static uint32_t exported; /* set of allocator_names.h, of that file */
 static bool is_go;
 
@@ -104,6 +106,47 @@ static bool find_go(void)
 	return false;
 }
 
+/* Whether the object has a dynamic symbol that begins so, and defines it or leaves it to others. */
+static bool has_symbol(const struct elf_image *image, const char *start, bool defined)
+{
+	size_t i, size = strlen(start);
+	Elf64_Sym symbol;
+	const char *name;
+
+	for (i = 0; i < image->dynsym.count; i++)
+		if (elf_symbol_at(&image->dynsym, i, &symbol, &name) &&
+		    (symbol.st_shndx != SHN_UNDEF) == defined && strncmp(name, start, size) == 0)
+			return true;
+	return false;
+}
+
+static bool imports_new(void)
+{
+	static char ignored[MAPS_PATH_MAX];
+	struct maps_object object = {.path = ignored};
+	struct elf_image image;
+
+	return maps_find(getauxval(AT_ENTRY), &object) &&
+	       elf_image_open(object.start, object.end, &image) &&
+	       (has_symbol(&image, "_Znw", false) || has_symbol(&image, "_Zna", false));
+}
+
+/* The next allocator defines it, and the search order leads there.  dlsym() only for what is there: what it says of what is not is a
+ * string that it frees the next time, by whose free() ever. */
+static void find_own_new(void)
+{
+	static const char operator_new[] = "_Znwm";
+	struct maps_object object = {.path = new_path};
+	uintptr_t addr = (uintptr_t)real.next_malloc;
+	struct elf_image image;
+
+	if (addr && maps_find(addr, &object) && elf_image_open(object.start, object.end, &image) &&
+	    has_symbol(&image, operator_new, true) && imports_new() &&
+	    (uintptr_t)dlsym(RTLD_DEFAULT, operator_new) - object.start < object.end - object.start)
+		return;
+	new_path[0] = 0;
+}
+
 void own_malloc_init(void)
 {
 	struct maps_object object = {.path = path};
@@ -111,6 +154,8 @@ void own_malloc_init(void)
 	struct elf_image image;
 
 	is_go = find_go();
+	if (real.layout != LIVE_SLACK)
+		find_own_new();
 	if (!addr || addr == hook_address(FORMAT_HOOK_MALLOC))
 		return;
 	if (maps_find(addr, &object) && elf_image_open(object.start, object.end, &image))
@@ -124,6 +169,24 @@ const char *own_malloc_path(void)
 	return path;
 }
 
+const char *own_malloc_new_path(void)
+{
+	return new_path;
+}
+
+static void note_new(void)
+{
+	struct text text = {.bytes = line, .room = sizeof(line)};
+
+	if (!new_path[0])
+		return;
+	text_string(&text, "# unseen: ");
+	text_safe(&text, new_path);
+	text_string(&text, " has its own operator new: what C++ code allocates by new is not here, "
+			   "unless libstdc++.so.6 comes before it in LD_PRELOAD\n");
+	log_note(text.bytes, text.size);
+}
+
 void own_malloc_note(void)
 {
 	bool is_program = !path[0] || strcmp(path, modules_program_path()) == 0;
@@ -131,6 +194,7 @@ void own_malloc_note(void)
 	struct text text = {.bytes = line, .room = sizeof(line)};
 	char names[ALLOCATOR_NAMES_TEXT];
 
+	note_new();
 	if (!set && !is_go)
 		return;
 	text_string(&text, "# unseen: ");

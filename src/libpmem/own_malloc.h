@@ -14,7 +14,11 @@ void own_malloc_init(void);
 /* Path of the program or library that has it; "" = there is none. */
 const char *own_malloc_path(void);
 
-/* Notes it in the log, and allocators that the program's symbol table names as far as that was read (names.h): at the log's
+/* Path of the next allocator if it has its own operator new(), which calls nobody's malloc(), and the program imports one; "" =
+ * it has none. */
+const char *own_malloc_new_path(void);
+
+/* Notes both in the log, and allocators that the program's symbol table names as far as that was read (names.h): at the log's
  * begin, as not every program has an end that we see, and after the last snapshot. */
 void own_malloc_note(void);
 

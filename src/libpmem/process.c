@@ -181,12 +181,14 @@ static bool has_data_limit(void)
 /* The file, with the facts about this process. */
 static void begin_profile(void)
 {
-	const char *own_malloc = own_malloc_path();
+	const char *own_malloc = own_malloc_path(), *own_new = own_malloc_new_path();
 
 	store_begin();
 	facts_fill(store_head());
 	if (own_malloc[0])
 		store_head()->own_malloc = store_text(own_malloc, strlen(own_malloc));
+	if (own_new[0])
+		store_head()->own_new = store_text(own_new, strlen(own_new));
 	atomic_store_explicit(&store_head()->state, FORMAT_STATE_RECORDING, memory_order_relaxed);
 }
 

@@ -213,6 +213,7 @@ static void find_all(void)
 	found.exit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
 	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
 	found.first_malloc = dlsym(RTLD_DEFAULT, "malloc");
+	found.next_malloc = (void *)found.malloc;
 	real_musl_unnest(&found);
 	found.layout = is_plain_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
 	next = found;

@@ -38,6 +38,7 @@ struct real {
 	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
 	enum live_layout layout;
 	bool has_reallocarray; /* of its own, not the C library's over realloc() */
+	void *next_malloc; /* the next allocator's own, also where malloc above stands before it */
 	void *first_malloc; /* what the program's calls of malloc() reach: ours, unless own_malloc.h finds otherwise */
 };
 

@@ -123,6 +123,7 @@ struct profile {
 	const char *cgroup;
 	const char *host;
 	const char *refused_setting;
+	const char *own_new; /* path of the next allocator, if C++ code called its own operator new; "" = it has none */
 	const char *own_malloc; /* path of what has a malloc() that came before the recorder's; "" = nothing */
 	uint64_t duration_ns;		/* from start to end, or to the latest sign of life */
 	struct profile_counts totals;	/* sum of all stacks */

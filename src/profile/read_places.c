@@ -75,6 +75,7 @@ static void set_texts(struct reader *reader, const struct read_places *places)
 	profile->cgroup = text_or_empty(reader, &header->cgroup, places);
 	profile->host = text_or_empty(reader, &header->host, places);
 	profile->refused_setting = text_or_empty(reader, &header->refused_setting, places);
+	profile->own_new = text_or_empty(reader, &header->own_new, places);
 	profile->own_malloc = text_or_empty(reader, &header->own_malloc, places);
 }
 

@@ -75,6 +75,14 @@ static void say_library(const struct profile *profile, char text[UNSEEN_SIZE])
 		 NAME_MAX_SHOWN, last_part(profile->own_malloc));
 }
 
+static void say_new(const struct profile *profile, char text[UNSEEN_SIZE])
+{
+	snprintf(text, UNSEEN_SIZE,
+		 "what C++ code allocates by new is not seen, as %.*s has its own operator new (do "
+		 "this instead: LD_PRELOAD=libpmem.so:libstdc++.so.6, in this order)",
+		 NAME_MAX_SHOWN, last_part(profile->own_new));
+}
+
 static void say_program(const struct profile *profile, const struct allocators *found,
 			char text[UNSEEN_SIZE])
 {
@@ -102,6 +110,10 @@ bool unseen_words(const struct profile *profile, char text[UNSEEN_SIZE])
 
 	if (is_first && strcmp(profile->own_malloc, profile->program) != 0) {
 		say_library(profile, text);
+		return true;
+	}
+	if (profile->own_new[0]) {
+		say_new(profile, text);
 		return true;
 	}
 	read_program(profile, &found);

@@ -43,6 +43,8 @@ static void look_at_symbol(const GElf_Sym *symbol, const char *name, struct allo
 		look_for_sanitizer(name, is_defined, found);
 	else if (is_defined && (type == STT_FUNC || type == STT_GNU_IFUNC))
 		found->names |= allocator_names_bit(name);
+	else if (!is_defined && (strncmp(name, "_Znw", 4) == 0 || strncmp(name, "_Zna", 4) == 0))
+		found->imports_new = true;
 }
 
 static void look_at_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,

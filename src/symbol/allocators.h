@@ -12,8 +12,9 @@
 #include "core/elf_view.h"
 
 struct allocators {
-	uint32_t names; /* set of core/allocator_names.h: functions that it defines */
-	bool is_go;	/* has a heap of Go's */
+	uint32_t names;	  /* set of core/allocator_names.h: functions that it defines */
+	bool is_go;	  /* has a heap of Go's */
+	bool imports_new; /* calls an operator new of others */
 	const char *sanitizer; /* "AddressSanitizer": one whose runtime must be called first; NULL = none */
 };
 

@@ -317,6 +317,7 @@ static inline void model_facts(struct model *model)
 	profile->host = "box";
 	profile->refused_setting = "";
 	profile->own_malloc = "";
+	profile->own_new = "";
 	profile->duration_ns = 60 * SECOND;
 	profile->is_live = true;
 	profile->header.pid = 4711;
