@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pair.c - CPU time of one malloc(64) + free() pair at a given depth of the call stack.
+ * pair.c - CPU time of one malloc() + free() pair at a given depth of the call stack.
  *
- * Usage: pair [-p PATTERN] [-t THREADS] [-n PAIRS] [-r ROUNDS] DEPTH
+ * Usage: pair [-p PATTERN] [-t THREADS] [-n PAIRS] [-r ROUNDS] [-s SIZE] DEPTH
  *
  *   same      one call site (default)
  *   leaves    eight functions in turn
  *   tree      a function that calls itself twice: no call stack comes again soon
  *   handover  the block is freed by another thread
  *
- * Prints the median and the least of ROUNDS (31) rounds of PAIRS (200,000) pairs in each of THREADS (1) threads,
+ * Prints the median and the least of ROUNDS (31) rounds of PAIRS (200,000) pairs in each of THREADS (1) threads, with blocks of SIZE (64) bytes,
  * in nanoseconds of CPU time for each pair.  DEPTH is the number of frames at malloc(), with the C library's start;
  * threads have one less, and leaves and trees at least one more.
  */
@@ -24,7 +24,6 @@
 enum {
 	ROUNDS_MAX = 1000,
 	THREADS_MAX = 256,
-	SIZE = 64,
 	LEAVES = 8,
 	TREE_DEPTH = 18,
 	RING = 256,
@@ -36,6 +35,7 @@ struct ring {
 	void *_Atomic blocks[RING];
 };
 
+static size_t size = 64; /* of a block */
 static long pairs = 200000;
 static long round_count = 31;
 static int depth;
@@ -53,7 +53,7 @@ static long run_same(struct ring *ring)
 
 	(void)ring;
 	for (i = 0; i < pairs; i++) {
-		void *block = malloc(SIZE);
+		void *block = malloc(size);
 
 		keep(block);
 		free(block);
@@ -65,7 +65,7 @@ static long run_same(struct ring *ring)
 	static __attribute__((noinline)) void leaf_##n(void) \
 	{                                                    \
 		volatile char frame[8 + (n)*8];              \
-		void *block = malloc(SIZE);                  \
+		void *block = malloc(size);                  \
                                                              \
 		frame[n] = 1;                                \
 		keep(block);                                 \
@@ -95,7 +95,7 @@ static long run_leaves(struct ring *ring)
 
 static __attribute__((noinline)) long grow_tree(int height)
 {
-	void *block = malloc(SIZE);
+	void *block = malloc(size);
 	long count = 1;
 
 	keep(block);
@@ -127,7 +127,7 @@ static long run_handover(struct ring *ring)
 
 		while (atomic_load_explicit(place, memory_order_acquire))
 			sched_yield();
-		atomic_store_explicit(place, malloc(SIZE), memory_order_release);
+		atomic_store_explicit(place, malloc(size), memory_order_release);
 	}
 	return pairs;
 }
@@ -244,7 +244,7 @@ int main(int argc, char **argv)
 	int option;
 
 	pattern = run_same;
-	while ((option = getopt(argc, argv, "p:t:n:r:")) != -1) {
+	while ((option = getopt(argc, argv, "p:t:n:r:s:")) != -1) {
 		if (option == 'p')
 			set_pattern(optarg);
 		else if (option == 't')
@@ -253,6 +253,8 @@ int main(int argc, char **argv)
 			pairs = atol(optarg);
 		else if (option == 'r')
 			round_count = atol(optarg);
+		else if (option == 's')
+			size = strtoul(optarg, NULL, 0);
 		else
 			return 2;
 	}

@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 
 #include "libpmem/settings.h"
+#include "libpmem/sys.h"
 
 enum {
 	LIMIT_MIN = 4096,    /* least of a grant, while more than one thread has a part in it */
@@ -56,10 +57,33 @@ uint64_t churn_take(void)
 	return atomic_exchange_explicit(&churn, 0, memory_order_relaxed);
 }
 
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static void grant(struct thread *thread, uint64_t size)
 {
-	thread->churn_grant = thread->churn_left = size < CHURN_GRANT_MAX ? (int64_t)size
-									  : CHURN_GRANT_MAX;
+	uint64_t first = least_of(size, CHURN_GRANT_MAX);
+
+	thread->churn_grant = thread->churn_left = (int64_t)first;
+	thread->churn_reserve = least_of(size - first, CHURN_RESERVE_MAX);
+	if (thread->churn_reserve)
+		thread->churn_tick_ns = sys_monotonic_coarse_ns();
+}
+
+bool churn_more(struct thread *thread)
+{
+	int64_t more = (int64_t)least_of(thread->churn_reserve, CHURN_GRANT_MAX);
+
+	/* A large block may have used up more than that. */
+	if (!more || thread->churn_left + more <= 0 ||
+	    sys_monotonic_coarse_ns() != thread->churn_tick_ns)
+		return false;
+	thread->churn_reserve -= (uint64_t)more;
+	thread->churn_grant += more;
+	thread->churn_left += more;
+	return true;
 }
 
 void churn_grant_next(struct thread *thread)
@@ -87,7 +111,7 @@ void churn_grant_least(struct thread *thread)
 
 void churn_grant_all(struct thread *thread)
 {
-	grant(thread, CHURN_GRANT_MAX);
+	grant(thread, CHURN_GRANT_MAX + CHURN_RESERVE_MAX);
 }
 
 void churn_count_threads(void)

@@ -2,18 +2,26 @@
 /*
  * churn.h - bytes allocated and freed since the last snapshot began.
  *
- * Each thread counts down churn_left by itself and tells only when it is used up: snapshot_check()
- * calls churn_tell(), then one of the churn_grant_*() functions.
+ * Each thread counts down churn_left by itself; when it is used up, it calls snapshot_check().  That gives more of the thread's
+ * grant if churn_more() says so, else tells, and gives a new grant by one of the churn_grant_*() functions.
  */
 #ifndef PMEM_LIBPMEM_CHURN_H
 #define PMEM_LIBPMEM_CHURN_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "libpmem/thread.h"
 
-/* Bytes that a thread may move at most until it calls snapshot_check(), however far the next snapshot is: that is also when
- * the timeline looks at the clock. */
-enum { CHURN_GRANT_MAX = 16384 };
+enum {
+	/* Bytes that a thread may move at most until it looks at the clock, however far the next snapshot is: the timeline
+	 * depends on that. */
+	CHURN_GRANT_MAX = 16384,
+	CHURN_RESERVE_MAX = 1 << 20, /* bytes of a grant beyond that */
+};
+
+/* Gives the thread more of its grant, if there is more and the clock's tick (some milliseconds) is the one in which it was
+ * granted. */
+bool churn_more(struct thread *thread);
 
 /* Adds what the thread did since its last grant to the process's churn. */
 void churn_tell(const struct thread *thread);

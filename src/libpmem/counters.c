@@ -175,10 +175,24 @@ static struct format_counter_wide *prepare(struct format_counter *counter, uint3
 /* The common case: the counter is narrow, fits and only its epoch is old.  Returns false if not so. */
 static inline bool renew(struct format_counter *counter, uint32_t epoch)
 {
-	if (get32(&counter->epoch) == FORMAT_EPOCH_WIDE || !shares_fit(counter))
+	if (!shares_fit(counter))
 		return false;
 	save_share(counter, epoch);
 	return true;
+}
+
+/* A busy program's counters are wide for the rest of its life: the record of one that is, with its shares of the latest
+ * peak saved. */
+static inline struct format_counter_wide *ready_wide(const struct format_counter *counter,
+						     uint32_t epoch)
+{
+	struct format_counter_wide *wide = store_item(
+		FORMAT_WIDE, sizeof(*wide),
+		(uint32_t)atomic_load_explicit(&counter->peak_bytes, memory_order_relaxed));
+
+	if (__builtin_expect(get32(&wide->epoch) != epoch, 0))
+		save_share_wide(wide, epoch);
+	return wide;
 }
 
 static COLD void alloc_rare(struct format_counter *counter, size_t size, uint32_t epoch)
@@ -216,7 +230,14 @@ __attribute__((noinline)) void counter_alloc_slow(struct format_counter *counter
 {
 	uint64_t bytes = get32(&counter->alloc_bytes) + (uint64_t)size;
 	uint64_t count = get32(&counter->alloc_count) + (uint64_t)1;
+	struct format_counter_wide *wide;
 
+	if (get32(&counter->epoch) == FORMAT_EPOCH_WIDE) {
+		wide = ready_wide(counter, epoch);
+		add64(&wide->alloc_bytes, size);
+		add64(&wide->alloc_count, 1);
+		return;
+	}
 	if ((bytes | count) > UINT32_MAX || !renew(counter, epoch)) {
 		alloc_rare(counter, size, epoch);
 		return;
@@ -230,7 +251,14 @@ __attribute__((noinline)) void counter_free_slow(struct format_counter *counter,
 {
 	uint64_t bytes = get32(&counter->free_bytes) + (uint64_t)size;
 	uint64_t count = get32(&counter->free_count) + (uint64_t)1;
+	struct format_counter_wide *wide;
 
+	if (get32(&counter->epoch) == FORMAT_EPOCH_WIDE) {
+		wide = ready_wide(counter, epoch);
+		add64(&wide->free_bytes, size);
+		add64(&wide->free_count, 1);
+		return;
+	}
 	if ((bytes | count) > UINT32_MAX || !renew(counter, epoch)) {
 		free_rare(counter, size, epoch);
 		return;

@@ -186,7 +186,7 @@ __attribute__((noinline)) void *record_alloc_count(struct thread *thread,
 						   struct stack_cache_entry *entry, void *block,
 						   size_t size)
 {
-	counter_alloc(entry->counter, size, peak_epoch());
+	counter_alloc_slow(entry->counter, size, peak_epoch());
 	peak_grow(&thread->peak, size);
 	moved(thread, size);
 	thread_leave_fast(thread);

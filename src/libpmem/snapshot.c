@@ -460,6 +460,8 @@ static void slice(void)
 
 void snapshot_check(struct thread *thread)
 {
+	if (churn_more(thread))
+		return;
 	churn_tell(thread);
 	timeline_check();
 	if (is_off()) {

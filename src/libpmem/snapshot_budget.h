@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SNAPSHOT_CREDIT_NS = 100000000 };
+enum { SNAPSHOT_CREDIT_NS = 25000000 };
 
 /* A snapshot begins; a slice of it took time_ns. */
 void snapshot_budget_begin(void);

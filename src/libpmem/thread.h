@@ -26,6 +26,8 @@ struct thread {
 	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
 	uint32_t generation; /* owner only: modules_generation() at the last flush of the caches */
 	int64_t churn_grant; /* owner only: churn_left when it was last set */
+	uint64_t churn_reserve; /* owner only: what the grant may grow by within this tick of the clock: */
+	uint64_t churn_tick_ns; /* owner only */
 	struct stack_cache stacks;
 	struct counters counters;
 	struct peak_window peak;

@@ -225,6 +225,11 @@ uint64_t rss_bytes(void)
 	return 4096;
 }
 
+uint64_t sys_monotonic_coarse_ns(void)
+{
+	return fakes.clock_ns / FAKES_TICK_NS * FAKES_TICK_NS;
+}
+
 uint64_t sys_monotonic_ns(void)
 {
 	fakes.clock_ns += fakes.clock_step_ns;
@@ -470,6 +475,7 @@ struct reading fakes_read_one(void)
 void fakes_check(uint64_t churn)
 {
 	fakes.threads[0].churn_left = fakes.threads[0].churn_grant - (int64_t)churn;
+	fakes.threads[0].churn_reserve = 0;
 	snapshot_check(&fakes.threads[0]);
 	assert_int_equal(fakes.threads[0].churn_left, fakes.threads[0].churn_grant);
 }

@@ -15,6 +15,8 @@
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/thread.h"
 
+enum { FAKES_TICK_NS = 4000000 };
+
 enum { IDS = 5000, THREADS = 4, LOG_SIZE = 64 << 20, DEEP_ID = 5 };
 
 struct fakes {

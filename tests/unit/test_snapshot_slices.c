@@ -139,6 +139,41 @@ static void test_limits(void **state)
 	assert_int_equal(fakes.log_size, 0);
 }
 
+/* Within a tick of the clock a thread gets its grant in parts, and tells nobody. */
+static void test_grant_in_parts(void **state)
+{
+	struct thread *thread = &fakes.threads[0];
+	int64_t total;
+
+	(void)state;
+	settings.churn_thresh = 100000;
+	fakes.clock_ns = 10 * FAKES_TICK_NS;
+	fakes_event(0, 9, 5, 0);
+	fakes_check(0);
+	for (total = CHURN_GRANT_MAX; total < 100000; total = thread->churn_grant) {
+		thread->churn_left = -1; /* a byte too much */
+		snapshot_check(thread);
+		assert_int_equal(thread->churn_grant,
+				 total + (100000 - total < CHURN_GRANT_MAX ? 100000 - total
+									   : CHURN_GRANT_MAX));
+		assert_int_equal(thread->churn_left, thread->churn_grant - total - 1);
+		assert_int_equal(churn_told(), 0);
+	}
+	assert_int_equal(total, 100000);
+	thread->churn_left = 0;
+	snapshot_check(thread);
+	assert_int_equal(fakes_read_one().churn, 100000);
+	/* The next tick; and a block that is larger than the next part. */
+	thread->churn_left = 0;
+	fakes.clock_ns += FAKES_TICK_NS;
+	snapshot_check(thread);
+	assert_int_equal(churn_told(), CHURN_GRANT_MAX);
+	thread->churn_left = -CHURN_GRANT_MAX;
+	snapshot_check(thread);
+	assert_int_equal(churn_told(), 3 * CHURN_GRANT_MAX);
+	assert_int_equal(fakes.log_size, 0);
+}
+
 static void test_share_of_time(void **state)
 {
 	unsigned i, more = 0;
@@ -325,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup(test_final_of_lost_events, fakes_begin),
 		cmocka_unit_test_setup(test_final_inside_a_slice, fakes_begin),
 		cmocka_unit_test_setup(test_limits, fakes_begin),
+		cmocka_unit_test_setup(test_grant_in_parts, fakes_begin),
 		cmocka_unit_test_setup(test_share_of_time, fakes_begin),
 		cmocka_unit_test_setup(test_off, fakes_begin),
 		cmocka_unit_test_setup(test_fork_inside_a_slice, fakes_begin),
