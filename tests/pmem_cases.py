@@ -47,7 +47,8 @@ THREADED = {
     "01-ctor-calloc-dlsym", "05-fork-while-threads-allocate", "11-tls-key-destructors", "13-thread-churn",
     "14-producer-consumer", "15-small-thread-stacks", "29-signal-storm", "48-loader-lock-order",
     "55-exits-without-atexit", "75-python-ctypes-truth", "77-overhead-benchmark", "78-attach-target",
-    "variant-languages-java-jni", "variant-own-allocators-two-in-one",
+    "variant-fork-atfork-allocates", "variant-languages-java-jni", "variant-own-allocators-two-in-one",
+    "variant-threads-detached-at-exit", "variant-threads-event-in-last-round",
 }
 OURS = re.compile(r"^pmem\.\d+(\.\d+)?\.(log(\.1)?|prof)$")
 

@@ -45,7 +45,7 @@ ERRORS = {
     "write": ["ENOSPC", "EINTR", "SHORT"], "pwrite64": ["ENOSPC", "EINTR", "SHORT"], "pwritev": ["ENOSPC", "EINTR", "SHORT"],
     "fallocate": ["EOPNOTSUPP"], "fstat": ["EBADF"], "newfstatat": ["ENOENT"], "fstatfs": ["ENOSYS"], "fcntl": ["EMFILE"],
     "renameat": ["EACCES"], "unlinkat": ["EACCES"], "readlinkat": ["ENOENT"], "getcwd": ["ENOENT"], "uname": ["EFAULT"],
-    "prlimit64": ["ENOSYS"], "membarrier": ["ENOSYS"], "process_vm_readv": ["ENOSYS"], "rt_sigprocmask": ["EFAULT"],
+    "prlimit64": ["ENOSYS"], "getrlimit": ["ENOSYS"], "membarrier": ["ENOSYS"], "process_vm_readv": ["ENOSYS"], "rt_sigprocmask": ["EFAULT"],
     "ppoll": ["EINTR"], "prctl": ["EINVAL"], "nanosleep": ["EINTR"], "sched_yield": ["ENOSYS"],
 }
 NEVER_FAIL = {"munmap", "getpid", "gettid", "getppid", "exit_group"}

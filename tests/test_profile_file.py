@@ -272,7 +272,7 @@ def test_a_broken_stderr_under_a_data_limit(run, programs):
     reader, writer = os.pipe()
     os.close(reader)
     process = run.start([programs("adverse.c"), "nothing"], QUIET, stdout=subprocess.PIPE, stderr=writer,
-                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30)))
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (60 << 20, 60 << 20)))
     os.close(writer)
     assert process.communicate(timeout=pmem_run.TIMEOUT_S)[0].endswith(b"errno 4711\n") and process.returncode == 7
 

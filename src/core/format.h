@@ -93,6 +93,7 @@ enum format_loss {
 	FORMAT_LOSS_INTERNAL,  /* broken assertions: bugs of pmem */
 	FORMAT_LOSS_PROFILE_BYTES, /* bytes of the profile that found no room in the file: see memory_blocks */
 	FORMAT_LOSS_TIMELINE, /* points or samples of the timeline that found no room */
+	FORMAT_LOSS_CHILDREN, /* forked children that have events and no profile */
 	FORMAT_LOSS_KINDS,
 };
 

@@ -35,10 +35,23 @@ static _Atomic(struct live_cell *) leaves; /* newest leaf of live_map */
 static struct inherited inherited[LIVE_INHERITED_MAX]; /* oldest first */
 static uint32_t inherited_count;
 
+/* Under RLIMIT_DATA the size of sparse maps must not count, which the program needs for itself.  Linux counts private writable
+ * maps there, but for stacks, and takes for such what may grow down.  They do not grow: nobody accesses what lies below, and with
+ * the usual RLIMIT_STACK they are too large already. */
+static int sparse_flags(void)
+{
+	enum { DATA = 2 }; /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
+	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+
+	if (!sys_sandboxed())
+		sys_call(SYS_prlimit64, 0, DATA, 0, (long)limit);
+	return limit[0] == UINT64_MAX ? 0 : MAP_GROWSDOWN;
+}
+
 /* Both levels are sparse: huge pages would make them resident as a whole. */
 static void *map_sparse(size_t size)
 {
-	void *p = sys_map(size);
+	void *p = sys_map_flags(size, sparse_flags());
 
 	if (p)
 		sys_call(SYS_madvise, (long)p, (long)size, MADV_NOHUGEPAGE, 0);

@@ -33,6 +33,11 @@ bool lock_mine(const struct lock *lock)
 	return atomic_load_explicit(&lock->owner, memory_order_relaxed) == lock_self();
 }
 
+bool lock_is_stuck(const struct lock *lock)
+{
+	return atomic_load_explicit(&lock->stuck, memory_order_relaxed);
+}
+
 bool lock_try(struct lock *lock)
 {
 	uintptr_t nobody = 0;
@@ -68,7 +73,7 @@ bool lock_take(struct lock *lock)
 	while (!lock_try(lock)) {
 		/* Only read while somebody holds it: the cache line stays shared. */
 		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
-			if (atomic_load_explicit(&lock->stuck, memory_order_relaxed))
+			if (lock_is_stuck(lock))
 				return false;
 			lock_pause(&rounds);
 			if (lock_waited_long(rounds))

@@ -51,6 +51,9 @@ bool lock_try(struct lock *lock);
 /* True if the calling thread holds it. */
 bool lock_mine(const struct lock *lock);
 
+/* True if nobody waits for it any more, since its holder does not come back. */
+bool lock_is_stuck(const struct lock *lock);
+
 void lock_drop(struct lock *lock);
 
 /* Makes the lock free whoever held it; only in a forked child, while it has one thread. */

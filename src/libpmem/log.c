@@ -29,7 +29,6 @@
 enum {
 	LINE_SIZE = 128,
 	STDERR = 2,
-	FSIZE = 1, /* RLIMIT_FSIZE of the kernel (asm-generic/resource.h) */
 };
 
 struct file_name {
@@ -46,12 +45,11 @@ static struct kept file = KEPT_NONE_INIT;
 static struct file_name name;	   /* of the file */
 static struct file_name free_name; /* being tried */
 static char path[PATH_MAX + PLACE_NAME_SIZE];
-static uint64_t top_size;   /* the file's size after its first lines */
-static uint64_t file_size;  /* as known */
-static uint64_t size_limit; /* RLIMIT_FSIZE at the last write */
-static uint64_t gap;	    /* bytes lost since the last write that succeeded */
-static bool half_line;	    /* which the file ends with since then */
-static bool full;	    /* beyond settings.log_max, and the rotation failed */
+static uint64_t top_size;  /* the file's size after its first lines */
+static uint64_t file_size; /* as known */
+static uint64_t gap;	   /* bytes lost since the last write that succeeded */
+static bool half_line;	   /* which the file ends with since then */
+static bool full;	   /* beyond settings.log_max, and the rotation failed */
 static bool begun_anew;
 static bool gave_up;
 static struct kept error_output = KEPT_NONE_INIT; /* none once a warning was given */
@@ -72,24 +70,21 @@ static void lose(size_t size)
  * nor the size can be asked for, and nothing can be renamed: what was known must do. */
 static int check_room(int fd, size_t size)
 {
-	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* struct rlimit64: soft, hard */
 	struct stat st;
 	int error;
 
 	if (sys_sandboxed()) {
 		bool fits = settings.log_max == 0 || file_size + size <= settings.log_max;
 
-		return fits && file_size + size <= size_limit ? 0 : -EFBIG;
+		return fits ? sys_check_file_end(file_size + size) : -EFBIG;
 	}
-	sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit);
-	size_limit = limit[0];
 	error = sys_fstat(fd, &st);
 	if (error < 0)
 		return error;
 	if ((uint64_t)st.st_size < file_size)
 		return -ESTALE;
 	file_size = (uint64_t)st.st_size;
-	return size_limit == UINT64_MAX || file_size + size <= size_limit ? 0 : -EFBIG;
+	return sys_check_file_end(file_size + size);
 }
 
 /* Returns 0 if all was written, else -errno; *done is how much, in either case. */
@@ -444,7 +439,8 @@ static void warn_nothing(const char *line, size_t size)
 
 void log_warn_data_limit(void)
 {
-	static const char line[] = "pmem: nothing is recorded: RLIMIT_DATA (ulimit -d) is set\n";
+	static const char
+		line[] = "pmem: nothing is recorded: RLIMIT_DATA (ulimit -d) is below 64 MiB\n";
 
 	warn_nothing(line, sizeof(line) - 1);
 }

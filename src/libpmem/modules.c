@@ -61,7 +61,8 @@ static _Atomic uint32_t region_count;
 static uint16_t region_table[REGION_TABLE_SIZE]; /* under lock: finds a region; 0 = free slot */
 _Atomic uint64_t modules_cache[MODULES_CACHE_SIZE];
 _Atomic uint32_t modules_generation_now = 1;
-static _Atomic bool suspected;
+static _Atomic uint32_t suspicions;   /* how often modules_suspect() was called */
+static _Atomic uint32_t followed;     /* so many of them are settled; written under lock */
 static bool any_anonymous;	      /* under lock: the cache has pages of anonymous code */
 static char *scratch_path;	      /* under lock; [PATH_MAX_SIZE] */
 static char name_copy[PATH_MAX_SIZE]; /* under lock */
@@ -282,20 +283,34 @@ static bool check_locked(void)
 
 void modules_suspect(void)
 {
-	atomic_store_explicit(&suspected, true, memory_order_relaxed);
+	atomic_fetch_add_explicit(&suspicions, 1, memory_order_relaxed);
 	process_change_mark();
+}
+
+/* Under lock. */
+static void follow_up(void)
+{
+	uint32_t now = atomic_load_explicit(&suspicions, memory_order_relaxed);
+
+	if (now == atomic_load_explicit(&followed, memory_order_relaxed))
+		return;
+	if (check_locked() || any_anonymous)
+		changed();
+	/* Not before it is done: nobody may go on with what he knew.  Release: pairs with modules_refresh(). */
+	atomic_store_explicit(&followed, now, memory_order_release);
 }
 
 void modules_refresh(void)
 {
-	if (!atomic_exchange_explicit(&suspected, false, memory_order_acq_rel))
+	/* Acquire: pairs with the release in follow_up(). */
+	if (atomic_load_explicit(&followed, memory_order_acquire) ==
+	    atomic_load_explicit(&suspicions, memory_order_relaxed))
 		return;
 	if (!lock_take(&modules_lock)) {
-		modules_suspect();
+		process_change_mark(); /* to be asked again */
 		return;
 	}
-	if (check_locked() || any_anonymous)
-		changed();
+	follow_up();
 	lock_drop(&modules_lock);
 }
 
@@ -417,6 +432,11 @@ void modules_locate(uint32_t pc32, struct modules_location *location)
 			    (pc32 & ((1u << FORMAT_REGION_BITS) - 1)) + 1;
 	location->offset = ((uint64_t)regions[region].chunk << FORMAT_REGION_BITS) +
 			   (pc32 & ((1u << FORMAT_REGION_BITS) - 1)) + 1 + module->first_vaddr;
+}
+
+bool modules_busy(void)
+{
+	return lock_mine(&modules_lock) || lock_is_stuck(&modules_lock);
 }
 
 bool modules_cfi(uintptr_t pc, struct cfi_section *section)

@@ -107,8 +107,12 @@ void modules_locate(uint32_t pc32, struct modules_location *location);
 /* "[truncated]" and so on, or NULL. */
 const char *modules_special_name(uint32_t number);
 
-/* The unwind tables of the module that contains pc.  Returns false if none does. */
+/* The unwind tables of the module that contains pc.  Returns false if none does, or if modules_busy(). */
 bool modules_cfi(uintptr_t pc, struct cfi_section *section);
+
+/* True while what is not known yet of modules cannot be found: in a handler that interrupted its own thread doing that, or
+ * when the thread that does it does not come back. */
+bool modules_busy(void);
 
 /* Path of the program; "" = unknown. */
 const char *modules_program_path(void);

@@ -19,6 +19,7 @@
 #include "libpmem/live_table.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
+#include "libpmem/loss.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
 #include "libpmem/own_malloc.h"
@@ -164,15 +165,16 @@ static void on_fork_child(void)
 	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
 }
 
-/* Our sparse maps count as data though hardly any of their pages exist: under RLIMIT_DATA the program
- * would run out of memory that it has without us. */
-static bool has_data_limit(void)
+/* Our maps count as data, but for the sparse ones (live_map.c): where RLIMIT_DATA is small the program would run out of memory that
+ * it has without us. */
+static bool has_small_data_limit(void)
 {
 	enum { DATA = 2 }; /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
+	const uint64_t enough = 64 << 20;
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
 
 	sys_call(SYS_prlimit64, 0, DATA, 0, (long)limit);
-	if (limit[0] == UINT64_MAX)
+	if (limit[0] >= enough)
 		return false;
 	log_warn_data_limit();
 	return true;
@@ -208,7 +210,7 @@ static bool start_modules(void)
 		settings_read(environ);
 	else
 		read_kernel_environment();
-	if (getauxval(AT_SECURE) || has_data_limit())
+	if (getauxval(AT_SECURE) || has_small_data_limit())
 		return false;
 	place_init();
 	modules_find_program();
@@ -270,6 +272,8 @@ static bool start_child(void)
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
 	if (!ok)
 		store_abandon();
+	if (settings.profile && !store_path()[0])
+		store_count_lost_child();
 	if (ok)
 		atomic_store_explicit(&process_page.mark, MARK_FIRST, memory_order_release);
 	else
@@ -295,6 +299,8 @@ bool process_begin(void)
 	if (sys_sandboxed()) {
 		/* Not process_stop(): the header is the parent's. */
 		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+		if (settings.children)
+			loss_add(FORMAT_LOSS_CHILDREN, 1);
 		return false;
 	}
 	me = sys_getpid();
@@ -409,6 +415,20 @@ static void end_profile(void)
 	store_flush(UINT32_MAX);
 }
 
+/* Events after the end find recording off; so no signal handler writes to what is given back. */
+static void trim_profile(void)
+{
+	enum { ALONE = 3 }; /* links of a folder with one more in it */
+	struct stat tasks;
+
+	if (sys_call(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/task", (long)&tasks, 0) < 0 ||
+	    tasks.st_nlink != ALONE)
+		return;
+	atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
+	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
+	store_trim();
+}
+
 void process_end(void)
 {
 	if (!process_records())
@@ -429,6 +449,7 @@ void process_end(void)
 	own_malloc_note();
 	end_profile();
 	write_verification();
+	trim_profile();
 }
 
 __attribute__((constructor)) static void construct(void)

@@ -2,22 +2,33 @@
 /*
  * store.c - finds and makes blocks, through one directory per kind.
  *
- * The directories lie in .bss and are never walked beyond the highest index in use: pages of them
- * that were not touched cost nothing.  Two threads, or a thread and its signal handler, may make the
+ * The first part of each directory lies in .bss, the others are mapped when they are needed (lazy.h).  They are never walked
+ * beyond the highest index in use.  Two threads, or a thread and its signal handler, may make the
  * same block at once; compare-and-swap decides and the loser gives its block back.
  */
 #include "libpmem/store.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "libpmem/lazy.h"
 #include "libpmem/loss.h"
 #include "libpmem/place.h"
 #include "libpmem/store_file.h"
 #include "libpmem/sys.h"
 
-static _Atomic(void *) directory[FORMAT_KINDS][FORMAT_BLOCKS_MAX];
-static _Atomic uint32_t limits[FORMAT_KINDS]; /* indexes in use are below */
+enum {
+	PART = 512, /* entries: a page */
+	FURTHER_PARTS = FORMAT_BLOCKS_MAX / PART,
+};
+
+static_assert(FORMAT_BLOCKS_MAX % PART == 0, "whole parts");
+
+static _Atomic(void *) first_part[FORMAT_KINDS][PART];
+static _Atomic(void *) further_parts[FORMAT_KINDS][FURTHER_PARTS]; /* [0] is not used */
+static _Atomic uint32_t limits[FORMAT_KINDS];			   /* indexes in use are below */
 static _Atomic size_t block_count;
+static struct format_header *ancestor; /* the newest one in a file, while this process has none; NULL: none */
 static struct format_first_block *without_file; /* immutable after the first store_begin() */
 
 static void raise_limit(enum format_kind kind, uint32_t index)
@@ -30,19 +41,42 @@ static void raise_limit(enum format_kind kind, uint32_t index)
 		;
 }
 
+/* The block's entry in the directory, or NULL: it was never made. */
+static _Atomic(void *) *find_entry(enum format_kind kind, uint32_t index)
+{
+	_Atomic(void *) *part;
+
+	if (__builtin_expect(index < PART, 1))
+		return &first_part[kind][index];
+	part = lazy_find(&further_parts[kind][index / PART]);
+	return part ? &part[index % PART] : NULL;
+}
+
+/* The same, made if need be; NULL: no memory. */
+static _Atomic(void *) *make_entry(enum format_kind kind, uint32_t index)
+{
+	_Atomic(void *) *part;
+
+	if (index < PART)
+		return &first_part[kind][index];
+	part = lazy_part(&further_parts[kind][index / PART], PART * sizeof(*part));
+	return part ? &part[index % PART] : NULL;
+}
+
 static __attribute__((noinline, cold)) void *make_block(enum format_kind kind, uint32_t index)
 {
+	_Atomic(void *) *entry = make_entry(kind, index);
 	struct store_file_block made;
 	void *there = NULL;
 
-	if (!store_file_take(&made)) {
+	if (!entry || !store_file_take(&made)) {
 		loss_add(FORMAT_LOSS_MEMORY, 1);
 		return NULL;
 	}
 	/* Before the block can be found: store_fork_child() must not overlook it. */
 	raise_limit(kind, index);
 	/* Release: pairs with the acquire in store_find(). */
-	if (!atomic_compare_exchange_strong_explicit(&directory[kind][index], &there, made.bytes,
+	if (!atomic_compare_exchange_strong_explicit(entry, &there, made.bytes,
 						     memory_order_acq_rel, memory_order_acquire)) {
 		store_file_give_back(&made);
 		return there;
@@ -54,10 +88,10 @@ static __attribute__((noinline, cold)) void *make_block(enum format_kind kind, u
 
 void *store_find(enum format_kind kind, uint32_t index)
 {
-	if (index >= FORMAT_BLOCKS_MAX)
-		return NULL;
+	_Atomic(void *) *entry = index < FORMAT_BLOCKS_MAX ? find_entry(kind, index) : NULL;
+
 	/* Acquire: pairs with the release in make_block(). */
-	return atomic_load_explicit(&directory[kind][index], memory_order_acquire);
+	return entry ? atomic_load_explicit(entry, memory_order_acquire) : NULL;
 }
 
 void *store_block(enum format_kind kind, uint32_t index)
@@ -120,6 +154,11 @@ void store_flush(uint32_t max)
 	store_file_flush(max);
 }
 
+void store_trim(void)
+{
+	store_file_trim();
+}
+
 const char *store_path(void)
 {
 	return store_file_path();
@@ -172,6 +211,13 @@ void store_begin(void)
 	fill_layout(store_head());
 }
 
+void store_count_lost_child(void)
+{
+	if (ancestor)
+		atomic_fetch_add_explicit(&ancestor->losses[FORMAT_LOSS_CHILDREN], 1,
+					  memory_order_relaxed);
+}
+
 void store_fork_child(void)
 {
 	struct format_first_block *first = without_file ? without_file : store_first;
@@ -179,10 +225,16 @@ void store_fork_child(void)
 	for (int kind = 0; kind < FORMAT_KINDS; kind++) {
 		uint32_t limit = atomic_load_explicit(&limits[kind], memory_order_relaxed);
 
-		for (uint32_t index = 0; index < limit; index++)
-			atomic_store_explicit(&directory[kind][index], NULL, memory_order_relaxed);
+		for (uint32_t index = 0; index < limit; index++) {
+			_Atomic(void *) *entry = find_entry(kind, index);
+
+			if (entry)
+				atomic_store_explicit(entry, NULL, memory_order_relaxed);
+		}
 		atomic_store_explicit(&limits[kind], 0, memory_order_relaxed);
 	}
+	if (first != store_first)
+		ancestor = store_head();
 	atomic_store_explicit(&block_count, 0, memory_order_relaxed);
 	/* With the directory: the parent may have had no other block 0 than this. */
 	memset(first, 0, sizeof(*first));

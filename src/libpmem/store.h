@@ -85,6 +85,10 @@ size_t store_size(void);
  * round.  Does nothing if another thread is at it. */
 void store_flush(uint32_t max);
 
+/* Gives back the disk that a small profile does not need.  Once nobody can write to it any more: a write to a page of zeros could
+ * be a SIGBUS on a full disk. */
+void store_trim(void);
+
 /* Absolute path of the file, or its name if that is not known; "" = none. */
 const char *store_path(void);
 
@@ -95,6 +99,9 @@ void store_reserve(void);
 void store_before_fork(void);
 void store_after_fork(void); /* in the parent */
 void store_detach(void);     /* in the child */
+
+/* This process is forked and has no profile: the nearest ancestor that has one counts it (FORMAT_LOSS_CHILDREN). */
+void store_count_lost_child(void);
 
 /* Recording could not begin: deletes the file. */
 void store_abandon(void);

@@ -9,30 +9,31 @@
  */
 #include "libpmem/store_file.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/statfs.h>
-#include <sys/uio.h>
 
 #include "libpmem/kept.h"
+#include "libpmem/lazy.h"
 #include "libpmem/loss.h"
 #include "libpmem/place.h"
 #include "libpmem/settings.h"
 #include "libpmem/store.h"
+#include "libpmem/store_disk.h"
 #include "libpmem/store_extents.h"
 #include "libpmem/sys.h"
 
 enum {
-	FSIZE = 1, /* RLIMIT_FSIZE of the kernel (asm-generic/resource.h) */
 	PAGE = 4096,
-	PAGES_PER_BLOCK = FORMAT_BLOCK_SIZE / PAGE,
 	EXTENT_SMALL = 16, /* blocks: 256 KiB, while the file is smaller than */
 	SMALL_FILE = 64,   /* blocks: 1 MiB */
 	EXTENT_LARGE = 64, /* blocks */
 	RESERVE = 512,	   /* blocks for a sandbox: 8 MiB */
 	POOL_SIZE = 2 * RESERVE,
-	BACK_OFF = 64, /* blocks of memory that are handed out before the file is tried again */
-	MEMORY_MAX = FORMAT_BLOCKS_MAX,
+	BACK_OFF = 64,	   /* blocks of memory that are handed out before the file is tried again */
+	MEMORY_PART = 256, /* of them, a page */
+	MEMORY_PARTS = FORMAT_BLOCKS_MAX / MEMORY_PART,
+	MEMORY_MAX = MEMORY_PARTS * MEMORY_PART,
 };
 
 /* A block of private memory. */
@@ -41,8 +42,6 @@ struct memory_block {
 	uint32_t entry;
 	uint32_t number; /* owned by who is flushing: where it is copied to; 0 = nowhere yet */
 };
-
-static const char zeros[PAGE];
 
 static struct kept file = KEPT_NONE_INIT;
 static struct place place = {.dir = KEPT_NONE_INIT};
@@ -56,7 +55,8 @@ static _Atomic uint32_t file_blocks;		  /* numbers are below */
 static _Atomic uint32_t pool[POOL_SIZE];	  /* unused numbers; 0 = free place */
 static _Atomic uint32_t back_off;
 
-static struct memory_block memory[MEMORY_MAX];
+static_assert(sizeof(struct memory_block) * MEMORY_PART == PAGE, "a page");
+static _Atomic(void *) memory[MEMORY_PARTS];
 static _Atomic uint32_t memory_count;
 static _Atomic bool flushing; /* by a thread, which owns: */
 static uint32_t flush_next;
@@ -100,74 +100,25 @@ static int file_fd(void)
 
 /* --- growing --------------------------------------------------------------------------------- */
 
-/* 0, or -EFBIG where writing up to end would raise SIGXFSZ. */
-static int check_limit(uint64_t end)
-{
-	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* struct rlimit64: soft, hard */
-
-	sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit);
-	return limit[0] != UINT64_MAX && end > limit[0] ? -EFBIG : 0;
-}
-
-static int write_zeros(int fd, uint32_t number)
-{
-	struct iovec pages[PAGES_PER_BLOCK];
-	long done;
-
-	for (int i = 0; i < PAGES_PER_BLOCK; i++)
-		pages[i] = (struct iovec){.iov_base = (void *)zeros, .iov_len = PAGE};
-	do
-		done = arch_syscall6(SYS_pwritev, fd, (long)pages, PAGES_PER_BLOCK,
-				     (long)number * FORMAT_BLOCK_SIZE, 0, 0);
-	while (done == -EINTR);
-	if (done == FORMAT_BLOCK_SIZE)
-		return 0;
-	return done < 0 ? (int)done : -ENOSPC;
-}
-
-/* What was written of an extent that came to nothing is room that the program may need. */
-static void punch(int fd, uint32_t number, uint32_t count)
-{
-	enum { PUNCH_HOLE = 3 }; /* FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE of linux/falloc.h */
-
-	sys_call(SYS_fallocate, fd, PUNCH_HOLE, (long)number * FORMAT_BLOCK_SIZE,
-		 (long)count * FORMAT_BLOCK_SIZE);
-}
-
-/* True where a page that was written needs new room when it is written again: btrfs, ZFS, bcachefs, F2FS, NILFS2 (statfs(2)).
- * There a full disk is a SIGBUS even for pages that were filled with zeros. */
-static bool moves_what_is_written(int fd)
-{
-	static const uint32_t kinds[] = {0x9123683e, 0x2fc12fc1, 0xca451a4e, 0xf2f52010, 0x3434};
-	struct statfs fs;
-
-	if (sys_call(SYS_fstatfs, fd, (long)&fs, 0, 0) < 0)
-		return false;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if ((uint32_t)fs.f_type == kinds[i])
-			return true;
-	return false;
-}
-
 /* Fills count blocks from number on with zeros and maps them.  Returns 0 or -errno. */
 static int map_extent(uint32_t number, uint32_t count, char **bytes)
 {
 	uint64_t end = (uint64_t)(number + count) * FORMAT_BLOCK_SIZE;
 	int fd = file_fd();
-	long map = fd < 0 ? fd : check_limit(end);
+	long map = fd < 0 ? fd : sys_check_file_end(end);
 
 	if (map < 0)
 		return (int)map;
-	if (moves_what_is_written(fd))
+	if (store_disk_moves(fd))
 		return -ENODEV;
 	for (uint32_t i = 0; map == 0 && i < count; i++)
-		map = write_zeros(fd, number + i);
+		map = store_disk_fill(fd, number + i);
 	if (map == 0)
 		map = arch_syscall6(SYS_mmap, 0, (long)count * FORMAT_BLOCK_SIZE,
 				    PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 				    (long)number * FORMAT_BLOCK_SIZE);
 	if (map < 0 && map > -PAGE) {
-		punch(fd, number, count);
+		store_disk_punch(fd, number, count);
 		return (int)map;
 	}
 	*bytes = (char *)map;
@@ -319,17 +270,29 @@ static bool enter(uint32_t number, uint32_t entry)
 	return true;
 }
 
+/* Entry index of the list, or NULL: there is no memory for it. */
+static struct memory_block *memory_at(uint32_t index)
+{
+	struct memory_block *part = index < MEMORY_MAX
+					    ? lazy_part(&memory[index / MEMORY_PART], PAGE)
+					    : NULL;
+
+	return part ? &part[index % MEMORY_PART] : NULL;
+}
+
 static void remember(void *bytes, uint32_t entry)
 {
+	struct memory_block *block;
 	uint32_t index = atomic_fetch_add_explicit(&memory_count, 1, memory_order_relaxed);
 
 	atomic_fetch_add_explicit(&store_head()->memory_blocks, 1, memory_order_relaxed);
 	loss_add(FORMAT_LOSS_PROFILE_BYTES, FORMAT_BLOCK_SIZE);
-	if (index >= MEMORY_MAX)
+	block = memory_at(index);
+	if (!block)
 		return;
-	memory[index].entry = entry;
+	block->entry = entry;
 	/* Release: the entry; pairs with the acquire in flush_block(). */
-	atomic_store_explicit(&memory[index].bytes, bytes, memory_order_release);
+	atomic_store_explicit(&block->bytes, bytes, memory_order_release);
 }
 
 void store_file_name(const struct store_file_block *block, uint32_t entry)
@@ -372,7 +335,7 @@ static int copy_block(int fd, const void *bytes, uint32_t number)
 {
 	uint64_t at = (uint64_t)number * FORMAT_BLOCK_SIZE;
 	size_t done = 0;
-	int error = check_limit(at + FORMAT_BLOCK_SIZE);
+	int error = sys_check_file_end(at + FORMAT_BLOCK_SIZE);
 
 	while (error == 0 && done < FORMAT_BLOCK_SIZE) {
 		long count = arch_syscall6(SYS_pwrite64, fd, (long)bytes + (long)done,
@@ -410,7 +373,7 @@ static int place_block(int fd, struct memory_block *block, const void *bytes)
 /* Returns 0 or -errno. */
 static int flush_block(int fd, struct memory_block *block)
 {
-	void *bytes = atomic_load_explicit(&block->bytes, memory_order_acquire);
+	void *bytes = block ? atomic_load_explicit(&block->bytes, memory_order_acquire) : NULL;
 
 	if (!bytes)
 		return 0;
@@ -429,7 +392,7 @@ static void flush(int fd, uint32_t max)
 	for (uint32_t i = 0; i < max && i < count && error == 0; i++) {
 		if (flush_next == 0)
 			flush_ns = store_time();
-		error = flush_block(fd, &memory[flush_next]);
+		error = flush_block(fd, memory_at(flush_next));
 		flush_next = error == 0 && flush_next + 1 < count ? flush_next + 1 : 0;
 		if (error == 0 && flush_next == 0)
 			atomic_store_explicit(&store_head()->flushed_ns, flush_ns,
@@ -545,6 +508,21 @@ struct format_first_block *store_file_begin(const struct format_first_block *wit
 	return first;
 }
 
+void store_file_trim(void)
+{
+	uint32_t count = atomic_load_explicit(&file_blocks, memory_order_relaxed), number;
+	struct store_trim trim = {.fd = file_fd()};
+
+	/* The numbers of blocks that were copied may have been those of mapped ones, in an ancestor of this process. */
+	if (trim.fd < 0 || count > SMALL_FILE ||
+	    atomic_load_explicit(&memory_count, memory_order_relaxed))
+		return;
+	for (number = 0; number < count; number++)
+		store_disk_trim(&trim, number,
+				atomic_load_explicit(&mapped[number], memory_order_relaxed));
+	store_disk_trim_end(&trim);
+}
+
 const char *store_file_path(void)
 {
 	return path;
@@ -577,8 +555,8 @@ void store_file_fork_child(void)
 	first_in_memory = false;
 	for (int i = 0; i < POOL_SIZE; i++)
 		atomic_store_explicit(&pool[i], 0, memory_order_relaxed);
-	for (uint32_t i = 0; i < count && i < MEMORY_MAX; i++)
-		memory[i] = (struct memory_block){.entry = 0};
+	for (uint32_t i = 0; i < count && memory_at(i); i++)
+		*memory_at(i) = (struct memory_block){.entry = 0};
 	store_extents_forget();
 	atomic_store_explicit(&memory_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&file_blocks, 0, memory_order_relaxed);

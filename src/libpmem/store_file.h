@@ -36,6 +36,9 @@ void store_file_flush(uint32_t max);
 /* Before a sandbox: grows the file by what may be needed in it. */
 void store_file_reserve(void);
 
+/* See store_trim(). */
+void store_file_trim(void);
+
 /* Absolute path of the file, or its name if that is not known; "" = none. */
 const char *store_file_path(void);
 

@@ -46,6 +46,38 @@ bool sys_copy(void *buffer, const void *from, size_t size)
 	return count >= 0 && (size_t)count == size;
 }
 
+/* Returns false where that may not be asked. */
+static bool ask_file_limit(uint64_t *soft)
+{
+	enum { FSIZE = 1 }; /* RLIMIT_FSIZE of the kernel (asm-generic/resource.h) */
+	uint64_t limit[2];  /* struct rlimit64: soft, hard */
+
+	if (sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit) < 0 &&
+	    sys_call(SYS_getrlimit, FSIZE, (long)limit, 0, 0) < 0)
+		return false;
+	*soft = limit[0];
+	return true;
+}
+
+int sys_check_file_end(uint64_t end)
+{
+	enum { UNKNOWN, KNOWN };
+	static _Atomic int state = UNKNOWN;
+	static _Atomic uint64_t known;
+	uint64_t limit;
+
+	if (!sys_sandboxed() && ask_file_limit(&limit)) {
+		atomic_store_explicit(&known, limit, memory_order_relaxed);
+		/* Release: the limit. */
+		atomic_store_explicit(&state, KNOWN, memory_order_release);
+	} else if (atomic_load_explicit(&state, memory_order_acquire) == UNKNOWN) {
+		return -EPERM;
+	} else {
+		limit = atomic_load_explicit(&known, memory_order_relaxed);
+	}
+	return end > limit ? -EFBIG : 0;
+}
+
 /* The soft limit on descriptors: they are below it. */
 static uint64_t fd_limit(void)
 {

@@ -82,12 +82,17 @@ static inline pid_t sys_gettid(void)
 }
 
 /* Memory of size bytes (whole pages), zeroed, private, touched lazily; NULL if there is none. */
-static inline void *sys_map(size_t size)
+static inline void *sys_map_flags(size_t size, int more_flags)
 {
 	long p = arch_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | more_flags, -1, 0);
 
 	return p < 0 && p > -4096 ? NULL : (void *)p;
+}
+
+static inline void *sys_map(size_t size)
+{
+	return sys_map_flags(size, 0);
 }
 
 static inline int sys_unmap(const void *p, size_t size)
@@ -109,6 +114,10 @@ bool sys_write_all(int fd, const void *buffer, size_t size);
 
 /* Copies size bytes of this process's memory, which may be gone: then false, where memcpy() would be SIGSEGV. */
 bool sys_copy(void *buffer, const void *from, size_t size);
+
+/* 0, or why nothing may be written up to offset end of a file: -EFBIG where that would raise SIGXFSZ (RLIMIT_FSIZE), -EPERM where
+ * the limit was never known.  In a sandbox, and where it may not be asked for any more, the last known one counts. */
+int sys_check_file_end(uint64_t end);
 
 /* Moves fd out of the program's way: to 512 or above where the limits allow it, else as high as
  * possible, close-on-exec.  Closes fd.  Returns the new descriptor, or fd itself if it cannot move. */

@@ -193,6 +193,9 @@ static enum step step_frame_pointer(struct unwind *u, struct state *s, struct un
 {
 	uintptr_t outer, ra;
 
+	/* It may have CFI that cannot be found now. */
+	if (modules_busy())
+		return STEP_TRUNCATED;
 	/* A return address that is the first instruction of a function was made by hand, as makecontext() makes
 	 * it: nothing called. */
 	if (rule_kind(rules_at(s->pc + 1)) != CFI_NONE)

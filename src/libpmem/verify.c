@@ -20,6 +20,7 @@ enum {
 	SAMPLE_EVERY = 16,
 	PRINTED_MAX = 4,
 	PRINTED_FRAMES = 40,
+	BUFFER_SIZE = 3 * DEPTH_MAX * sizeof(uintptr_t),
 };
 
 /* Of one walk. */
@@ -31,7 +32,8 @@ struct frames {
 
 static _Atomic uint64_t captures, frames_seen, walk_differences, samples, sample_differences;
 static _Atomic bool ready;
-static __thread uintptr_t *buffer __attribute__((tls_model("initial-exec"))); /* 3 * DEPTH_MAX */
+/* Room for BUFFER_SIZE bytes; NULL while a comparison uses it, for the handlers that interrupt that. */
+static __thread uintptr_t *spare __attribute__((tls_model("initial-exec")));
 
 void verify_init(void)
 {
@@ -57,12 +59,6 @@ static struct frames tree_frames(uint32_t stack_id, uintptr_t *ra)
 	return frames;
 }
 
-static bool same_address(uintptr_t a, uintptr_t b, bool signal)
-{
-	/* backtrace() says where interrupted code stands, we say one more. */
-	return a == b || (signal && (a == b + 1 || b == a + 1));
-}
-
 static void print(const char *what, const struct frames *ours, const struct frames *other)
 {
 	static _Atomic uint32_t printed;
@@ -86,7 +82,7 @@ static void print(const char *what, const struct frames *ours, const struct fram
 
 static void compare_walk(struct thread *thread, const uintptr_t *fp, const struct frames *ours)
 {
-	struct frames other = {.ra = buffer + DEPTH_MAX};
+	struct frames other = {.ra = ours->ra + DEPTH_MAX};
 	bool same;
 	size_t i;
 
@@ -110,19 +106,33 @@ static bool may_end_at(uintptr_t ra)
 	return !rules_lookup_full(ra - 1, &rule);
 }
 
-static void compare_backtrace(const struct unwind *unwind, const uintptr_t *fp,
+/* In a handler that interrupted the recorder in the midst of modules.c the walk may have to end, and what module an
+ * address is in may be unknown. */
+static bool may_be_cut(const struct thread *thread)
+{
+	return modules_busy() && (thread->unwind.flags & UNWIND_TRUNCATED) != 0;
+}
+
+static bool same_address(uintptr_t a, uintptr_t b, bool signal)
+{
+	/* backtrace() says where interrupted code stands, we say one more. */
+	return a == b || (signal && (a == b + 1 || b == a + 1)) || (!a && modules_busy());
+}
+
+static void compare_backtrace(const struct thread *thread, const uintptr_t *fp,
 			      const struct frames *ours)
 {
-	struct frames other = {.ra = buffer + 2 * (size_t)DEPTH_MAX};
+	struct frames other = {.ra = ours->ra + 2 * (size_t)DEPTH_MAX};
 	int count = backtrace((void **)other.ra, DEPTH_MAX);
 	/* Call stacks with a signal frame are never taken from a cache: the flags are theirs. */
-	bool signal = (unwind->flags & UNWIND_SIGNAL) != 0, same = false;
+	bool signal = (thread->unwind.flags & UNWIND_SIGNAL) != 0, same = false;
 	size_t i;
 
 	for (; count > 0 && *other.ra != fp[1]; count--)
 		other.ra++;
 	other.count = (size_t)count;
 	same = count > 0 && (other.count == ours->count || ours->truncated ||
+			     (other.count > ours->count && may_be_cut(thread)) ||
 			     (other.count < ours->count && may_end_at(other.ra[count - 1])));
 	for (i = 0; same && i < other.count && i < ours->count; i++)
 		same = same_address(ours->ra[i], other.ra[i], signal);
@@ -133,20 +143,40 @@ static void compare_backtrace(const struct unwind *unwind, const uintptr_t *fp,
 	print("call stack | backtrace()", ours, &other);
 }
 
+static uintptr_t *take_buffer(void)
+{
+	uintptr_t *buffer = spare;
+
+	spare = NULL;
+	return buffer ? buffer : sys_map(BUFFER_SIZE);
+}
+
+static void give_buffer(uintptr_t *buffer)
+{
+	if (spare)
+		sys_unmap(buffer, BUFFER_SIZE);
+	else
+		spare = buffer;
+}
+
 void verify_capture(struct thread *thread, const uintptr_t *fp, uint32_t stack_id)
 {
 	struct frames ours;
 	uint32_t hook = tree_stack_hook(stack_id);
+	uintptr_t *buffer = take_buffer();
 
 	if (!buffer)
-		buffer = sys_map(3 * (size_t)DEPTH_MAX * sizeof(*buffer));
-	if (!buffer || hook == FORMAT_NO_HOOK)
 		return;
+	if (hook == FORMAT_NO_HOOK) {
+		give_buffer(buffer);
+		return;
+	}
 	ours = tree_frames(stack_id, buffer);
 	compare_walk(thread, fp, &ours);
 	if (atomic_load_explicit(&captures, memory_order_relaxed) % SAMPLE_EVERY == 0 &&
 	    atomic_load_explicit(&ready, memory_order_acquire))
-		compare_backtrace(&thread->unwind, fp, &ours);
+		compare_backtrace(thread, fp, &ours);
+	give_buffer(buffer);
 }
 
 static void report_number(struct text *text, const char *name, _Atomic uint64_t *value)

@@ -329,6 +329,7 @@ const char *profile_loss_name(uint32_t loss)
 		[FORMAT_LOSS_INTERNAL] = "internal",
 		[FORMAT_LOSS_PROFILE_BYTES] = "profile_bytes",
 		[FORMAT_LOSS_TIMELINE] = "timeline",
+		[FORMAT_LOSS_CHILDREN] = "children",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? names[loss] : "unknown";

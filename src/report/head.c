@@ -300,6 +300,7 @@ static void put_blemishes(const struct report *report, FILE *file)
 		{FORMAT_LOSS_MODULES, "modules without room"},
 		{FORMAT_LOSS_SAMPLES, "lifetimes not measured"},
 		{FORMAT_LOSS_TIMELINE, "points of the timeline missing"},
+		{FORMAT_LOSS_CHILDREN, "forked children without a profile"},
 	};
 	char number[UNITS_SIZE];
 	size_t i;

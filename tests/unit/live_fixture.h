@@ -21,6 +21,8 @@
 
 enum { AREA_SIZE = 1 << 28 };
 
+_Atomic bool sys_sandbox;
+
 static uintptr_t area; /* AREA_SIZE bytes, aligned to LIVE_MAP_SPAN, lazily touched */
 static enum live_layout layout;
 

@@ -40,6 +40,10 @@ void store_file_reserve(void)
 {
 }
 
+void store_file_trim(void)
+{
+}
+
 const char *store_file_path(void)
 {
 	return "";

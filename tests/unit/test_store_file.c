@@ -397,6 +397,45 @@ static void copies_for_a_fork_do_not_stay(void **state)
 	assert_true(lines_of_maps() <= before + 2);
 }
 
+static long long disk_of(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) == 0 ? (long long)st.st_blocks * 512 : -1;
+}
+
+static void pages_of_zeros_are_given_back(void **state)
+{
+	struct store_view view;
+	char *before;
+
+	(void)state;
+	store_begin();
+	assert_true(store_fill(FORMAT_NODES, 0, 5, 1));
+	view = store_view(store_name);
+	before = malloc(view.size);
+	memcpy(before, view.first, view.size);
+	store_trim();
+	assert_memory_equal(view.first, before, view.size);
+	assert_int_equal(store_size_of(store_name), view.size);
+	/* Of the header, header and directory; of each block the first page and the last. */
+	assert_true(disk_of(store_name) <= (2 + 5 * 2) * 4096);
+	free(before);
+	store_view_close(&view);
+}
+
+static void a_large_file_is_not_searched_for_zeros(void **state)
+{
+	long long before;
+
+	(void)state;
+	store_begin();
+	assert_true(store_fill(FORMAT_NODES, 0, 200, 1));
+	before = disk_of(store_name);
+	store_trim();
+	assert_int_equal(disk_of(store_name), before);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, store_in_new_folder, store_remove_folder)
@@ -415,6 +454,8 @@ int main(void)
 		TEST(a_child_has_a_file_of_its_own),
 		TEST(a_fork_inside_an_event_leaves_the_parents_blocks_alone),
 		TEST(copies_for_a_fork_do_not_stay),
+		TEST(pages_of_zeros_are_given_back),
+		TEST(a_large_file_is_not_searched_for_zeros),
 	};
 
 	return cmocka_run_group_tests_name("store_file", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #include <cmocka.h>
 
 #include "libpmem/sys.h"
+#include "tests/unit/in_child.h"
 
 static struct rlimit limit_before;
 
@@ -186,6 +188,31 @@ static void clocks_are_the_kernels(void **state)
 			sys_monotonic_ns() + 10000000);
 }
 
+static int keep_to_the_last_known_limit(void)
+{
+	struct rlimit limit = {1000, RLIM_INFINITY};
+
+	atomic_store(&sys_sandbox, true);
+	CHECK(sys_check_file_end(1) == -EPERM);
+	atomic_store(&sys_sandbox, false);
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	CHECK(sys_check_file_end(1000) == 0 && sys_check_file_end(1001) == -EFBIG);
+	/* As where the limit may not be asked for any more. */
+	atomic_store(&sys_sandbox, true);
+	CHECK(sys_check_file_end(1000) == 0 && sys_check_file_end(1001) == -EFBIG);
+	atomic_store(&sys_sandbox, false);
+	limit.rlim_cur = RLIM_INFINITY;
+	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	CHECK(sys_check_file_end(INT64_MAX) == 0);
+	return 0;
+}
+
+static void the_last_known_limit_of_files_counts(void **state)
+{
+	(void)state;
+	in_child(keep_to_the_last_known_limit);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +222,7 @@ int main(void)
 		cmocka_unit_test(long_writes_arrive_whole),
 		cmocka_unit_test(write_errors_are_told),
 		cmocka_unit_test(clocks_are_the_kernels),
+		cmocka_unit_test(the_last_known_limit_of_files_counts),
 	};
 
 	return cmocka_run_group_tests_name("sys", tests, NULL, NULL);

@@ -1,0 +1,17 @@
+#!/bin/bash
+# usage: run.sh PRELOAD.so|none    exit 0: the program behaved as it does without a profiler
+here=$(cd "$(dirname "$0")" && pwd); lib=${1:-none}
+[ -e "$here/bin/.built" ] || "$here/build.sh" >/dev/null || exit 90
+tmp=$(mktemp -d); trap 'rm -rf "$tmp"' EXIT
+pre=(); [ "$lib" != none ] && pre=("LD_PRELOAD=$lib")
+B="$here/bin"; T=${CASE_TIMEOUT:-60}
+# go WANT_RC cmd...   runs cmd with the preload, compares exit status
+go() { local want=$1; shift; timeout -k 5 "$T" env "${pre[@]}" "$@" >"$tmp/out" 2>"$tmp/err"; local rc=$?
+  cat "$tmp/err" >&2; [ $rc -eq "$want" ] || { echo "exit status $rc, wanted $want" >&2; exit 1; }; }
+# same EXPECTED-TEXT   stdout must be byte-identical
+same() { printf '%s' "$1" | cmp -s - "$tmp/out" || { echo "stdout differs:" >&2; head -c 400 "$tmp/out" >&2; exit 1; }; }
+ulimit -n 2048 2>/dev/null || { echo "cannot have 2048 descriptors" >&2; exit 77; }
+go 0 "$B/prog" "$tmp/file"
+same $'OK\n'
+[ ! -s "$tmp/file" ] || { echo "the daemon's file was written by somebody else" >&2; exit 1; }
+echo PASS >&2
