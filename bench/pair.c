@@ -33,6 +33,7 @@ enum {
 
 struct ring {
 	void *_Atomic blocks[RING];
+	long count; /* of pairs, when its producer has ended */
 };
 
 static size_t size = 64; /* of a block */
@@ -170,7 +171,9 @@ static __attribute__((noinline)) long descend(int levels, struct ring *ring)
 
 static void *produce(void *arg)
 {
-	descend(depth - OUTER_FRAMES - 1, arg);
+	struct ring *ring = arg;
+
+	ring->count = descend(depth - OUTER_FRAMES - 1, ring);
 	return NULL;
 }
 
@@ -195,6 +198,7 @@ static double round_threads(int threads)
 {
 	pthread_t producers[THREADS_MAX], consumers[THREADS_MAX];
 	double start = cpu_ns();
+	long count = 0;
 	int i;
 
 	for (i = 0; i < threads; i++) {
@@ -208,8 +212,9 @@ static double round_threads(int threads)
 		pthread_join(producers[i], NULL);
 		if (pattern == run_handover)
 			pthread_join(consumers[i], NULL);
+		count += rings[i].count;
 	}
-	return (cpu_ns() - start) / (double)pairs / threads;
+	return (cpu_ns() - start) / (double)count;
 }
 
 static int compare(const void *a, const void *b)
