@@ -4,6 +4,7 @@
 Each run has an empty current directory of its own, where the logs of all its processes land.  PMEM_*
 variables of the caller are removed, so that only what a test sets counts.
 """
+import glob
 import os
 import pathlib
 import subprocess
@@ -78,6 +79,12 @@ class Runner:
         assert mine.out == bare.out
         assert_silent(mine.err)
         return mine
+
+
+def installed(name):
+    """Path of a shared library of the system, or None."""
+    found = glob.glob("/usr/lib/*/" + name) + glob.glob("/lib/*/" + name)
+    return found[0] if found else None
 
 
 def assert_silent(err):

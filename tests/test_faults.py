@@ -36,6 +36,7 @@ PROGRAMS = {
     "edges": ("edges.c", [], {"PMEM_CHURN_THRESH": "300m"}),
     "faults": ("faults.c", [], SETTINGS),
     "sandbox": ("faults.c", ["sandbox"], SETTINGS),
+    "threads": ("raw_exit_threads.c", ["80"], SETTINGS),
 }
 
 # What a call can fail with; EPERM as from seccomp comes on top of each.
@@ -47,6 +48,7 @@ ERRORS = {
     "renameat": ["EACCES"], "unlinkat": ["EACCES"], "readlinkat": ["ENOENT"], "getcwd": ["ENOENT"], "uname": ["EFAULT"],
     "prlimit64": ["ENOSYS"], "getrlimit": ["ENOSYS"], "membarrier": ["ENOSYS"], "process_vm_readv": ["ENOSYS"], "rt_sigprocmask": ["EFAULT"],
     "ppoll": ["EINTR"], "prctl": ["EINVAL"], "nanosleep": ["EINTR"], "sched_yield": ["ENOSYS"],
+    "tgkill": ["EINVAL"],
 }
 NEVER_FAIL = {"munmap", "getpid", "gettid", "getppid", "exit_group"}
 

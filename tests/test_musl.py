@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def musl_lib(root, tmp_path_factory):
-    """compile.sh with musl-gcc, as doc/HOWTO-musl.md says; no warnings."""
+    """compile.sh with musl-gcc, as doc/HOWTO-unseen.md says; no warnings."""
     folder = tmp_path_factory.mktemp("musl-lib")
     env = {**os.environ, "CC": "musl-gcc", "PREFIX": str(root), "CFLAGS": "-Wall -Wextra -Werror"}
     done = subprocess.run([root / "compile.sh"], cwd=folder, env=env, capture_output=True, text=True)

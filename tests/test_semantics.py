@@ -7,7 +7,6 @@ functions.  The outputs of both runs are equal to the byte; log and report agree
 PMEM_TEST_DIFFER_OPERATIONS: how many operations all settings of glibc together run (default 1,000,000).
 """
 import collections
-import glob
 import os
 
 import pytest
@@ -45,11 +44,6 @@ OTHERS = [
     Setting("small", 0.02, "far=-1 usable=0", {}),
     Setting("small-threads", 0.02, "far=-1 usable=0 threads=4 turns=0", {}),
 ]
-
-
-def installed(name):
-    found = glob.glob("/usr/lib/*/" + name) + glob.glob("/lib/*/" + name)
-    return found[0] if found else None
 
 
 @pytest.fixture
@@ -167,7 +161,7 @@ def test_glibc_random_sequences(run, tool, differ, neutral, setting, seed):
 @pytest.mark.parametrize("setting", OTHERS, ids=lambda s: s.name)
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 def test_other_allocators_random_sequences(run, tool, differ, allocator, setting):
-    path = installed(allocator)
+    path = pmem_run.installed(allocator)
     if not path:
         pytest.skip("no %s here" % allocator)
     mine = compare(run, command(differ, setting, 1, OPERATIONS), {}, path, path)
@@ -177,7 +171,7 @@ def test_other_allocators_random_sequences(run, tool, differ, allocator, setting
 
 @pytest.mark.parametrize("allocator", [None, *ALLOCATORS])
 def test_blocks_shrunk_to_nothing_stay_apart(run, tool, programs, allocator):
-    path = allocator and installed(allocator)
+    path = allocator and pmem_run.installed(allocator)
     if allocator and not path:
         pytest.skip("no %s here" % allocator)
     mine = compare(run, [programs("to_zero.c")], {}, path, path)
@@ -192,7 +186,7 @@ def test_blocks_shrunk_to_nothing_stay_apart(run, tool, programs, allocator):
 @pytest.mark.parametrize("options", ["far=-1", "far=1 usable=0", "far=-1 threads=4 usable=0 turns=0"])
 def test_checking_malloc_stays_in_force(run, tool, differ, options):
     """libc_malloc_debug.so defines the family in versions of its own; with checking each block's usable size is the requested one."""
-    path = installed("libc_malloc_debug.so.0")
+    path = pmem_run.installed("libc_malloc_debug.so.0")
     if not path:
         pytest.skip("no libc_malloc_debug.so.0 here")
     setting = Setting("check", 0.02, options + " checked=1", {"GLIBC_TUNABLES": "glibc.malloc.check=3"})

@@ -91,6 +91,7 @@ static void read_needed(const struct reader *reader, uint64_t offset, struct run
 	read_string(reader->fd, name, sizeof(name), offset);
 	if (libc_of(name) != RUN_LIBC_UNKNOWN)
 		file->libc = libc_of(name);
+	file->needs_libstdcxx = file->needs_libstdcxx || strcmp(name, "libstdc++.so.6") == 0;
 	file->needs_allocator = file->needs_allocator || run_file_is_allocator(name);
 }
 

@@ -31,6 +31,7 @@ struct run_file {
 	bool is_library; /* has a DT_SONAME: without an interpreter it is the loader itself, started as a program */
 	uint16_t machine; /* EM_* */
 	enum run_libc libc;
+	bool needs_libstdcxx; /* by name */
 	bool needs_allocator; /* a library that replaces malloc(), by name */
 };
 

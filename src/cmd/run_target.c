@@ -315,6 +315,6 @@ bool run_target_wants_libstdcxx(const struct run_target *target)
 	char final[PATH_MAX];
 	struct run_file file;
 
-	return read_final(target->path, final, &file) &&
+	return read_final(target->path, final, &file) && file.needs_libstdcxx &&
 	       (file.needs_allocator || preloads_allocator()) && allocators_of(final).imports_new;
 }

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "cmd/run_say.h"
 
@@ -121,7 +122,7 @@ static void warn(const char *name, FILE *file)
 	const char *nearest = run_variables_nearest(name);
 	char text[2 * NAME_MAX_SIZE + 128];
 
-	snprintf(text, sizeof(text), "%s is no variable of pmem and has no effect%s%s%s", name,
+	snprintf(text, sizeof(text), "%s means nothing to pmem%s%s%s", name,
 		 nearest ? "; did you mean " : ".", nearest ? nearest : "", nearest ? "?" : "");
 	run_say(file, text);
 }

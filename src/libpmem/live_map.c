@@ -40,12 +40,11 @@ static uint32_t inherited_count;
  * the usual RLIMIT_STACK they are too large already. */
 static int sparse_flags(void)
 {
-	enum { DATA = 2 }; /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
-	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+	uint64_t limit = UINT64_MAX;
 
 	if (!sys_sandboxed())
-		sys_call(SYS_prlimit64, 0, DATA, 0, (long)limit);
-	return limit[0] == UINT64_MAX ? 0 : MAP_GROWSDOWN;
+		sys_soft_limit(SYS_LIMIT_DATA, &limit);
+	return limit == UINT64_MAX ? 0 : MAP_GROWSDOWN;
 }
 
 /* Both levels are sparse: huge pages would make them resident as a whole. */

@@ -16,7 +16,8 @@
 enum {
 	ROUNDS_PER_YIELD = 200,
 	YIELDS_MAX = 50,
-	PATIENCE = 25000 * ROUNDS_PER_YIELD, /* rounds: some seconds of naps */
+	PATIENCE = 60000 *
+		   ROUNDS_PER_YIELD, /* rounds: ten seconds of naps; in a sandbox half a second of pauses */
 };
 
 /* Its address names the thread; the content is never used.  initial-exec: no call into the loader's

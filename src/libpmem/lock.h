@@ -5,7 +5,8 @@
  * Never on the hot path.  A signal handler that interrupted its own thread inside a critical section
  * must not wait for it: lock_take() then returns false and the caller does without (each says how).
  * The same when the holder does not come back: its thread ended, or left a handler that interrupted it by
- * siglongjmp(); or the disk that it writes to hangs, and the program must not.
+ * siglongjmp(); or the disk that it writes to hangs, and the program must not.  That is known after some ten seconds, in a sandbox,
+ * where nobody may sleep, after half a second.
  * After fork() the child resets every lock (x_fork_child() of its module); threads other than
  * the forking one do not exist there.
  */

@@ -28,7 +28,7 @@ void log_warn_profile(void);
  * never in a forked child, and only if descriptor 2 still is what it was in log_init(). */
 bool log_open(void);
 
-/* Says on stderr, if that can be, that nothing is recorded under RLIMIT_DATA. */
+/* Says on stderr, if that can be, that nothing is recorded under an RLIMIT_DATA below 64 MiB. */
 void log_warn_data_limit(void);
 
 /* The same where there is no memory for the recorder itself. */

@@ -240,7 +240,8 @@ static bool same_name(const struct module *module, const struct found *found)
 		return found->path && strcmp(found->path, module->path) == 0;
 	return sys_sandboxed() ||
 	       (sys_copy(&copy, map, sizeof(copy)) && size <= PATH_MAX_SIZE &&
-		sys_copy(name_copy, copy.name, size) && memcmp(name_copy, module->path, size) == 0);
+		sys_copy(name_copy, copy.name, size) && memcmp(name_copy, module->path, size) == 0) ||
+	       sys_copy_refused();
 }
 
 static bool still_there(const struct module *module)
@@ -256,7 +257,8 @@ static bool still_there(const struct module *module)
 		return same_name(module, &found);
 	return sys_sandboxed() ||
 	       (sys_copy(id, (const void *)module->build_id_addr, module->build_id.size) &&
-		memcmp(id, module->build_id.bytes, module->build_id.size) == 0);
+		memcmp(id, module->build_id.bytes, module->build_id.size) == 0) ||
+	       sys_copy_refused();
 }
 
 static void forget(struct module *module)
@@ -307,7 +309,8 @@ void modules_refresh(void)
 	    atomic_load_explicit(&suspicions, memory_order_relaxed))
 		return;
 	if (!lock_take(&modules_lock)) {
-		process_change_mark(); /* to be asked again */
+		if (!lock_is_stuck(&modules_lock))
+			process_change_mark(); /* to be asked again */
 		return;
 	}
 	follow_up();

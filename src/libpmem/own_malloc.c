@@ -2,8 +2,9 @@
 /*
  * own_malloc.c - see own_malloc.h.
  *
- * What dlsym() says is not enough: of a program that takes malloc's address and was not compiled as PIC it is a stub in the
- * program that leads to us.  So the symbol must be defined in the object that the address lies in.
+ * What dlsym() says is not enough: of a program that takes malloc's address and was not compiled as
+ * PIC it is a stub in the program that leads to us.  So the symbol must be defined in the object that
+ * the address lies in.
  */
 #include "libpmem/own_malloc.h"
 
@@ -13,6 +14,7 @@
 
 #include "core/allocator_names.h"
 #include "core/elf_view.h"
+#include "core/go_note.h"
 #include "libpmem/hook.h"
 #include "libpmem/log.h"
 #include "libpmem/maps.h"
@@ -51,30 +53,6 @@ static uint32_t defined_names(const struct elf_image *image, uintptr_t addr)
 	return is_there ? set : 0;
 }
 
-/* True if one of the notes (gABI 4.1, chapter 5) is the one with which Go's linker marks its programs. */
-static bool is_go_note(const uint8_t *bytes, size_t size)
-{
-	static const char owner[] = "Go";
-	Elf64_Nhdr note;
-	size_t at = 0, name_size, next;
-
-	while (size - at >= sizeof(note)) {
-		memcpy(&note, bytes + at, sizeof(note));
-		name_size = ((size_t)note.n_namesz + 3) & ~(size_t)3;
-		next = at + sizeof(note) + name_size + (((size_t)note.n_descsz + 3) & ~(size_t)3);
-		if (at + sizeof(note) + name_size > size)
-			return false;
-		/* With and without the alignment that belongs to it. */
-		if ((note.n_namesz == sizeof(owner) || note.n_namesz == sizeof(owner) + 1) &&
-		    memcmp(bytes + at + sizeof(note), owner, sizeof(owner)) == 0)
-			return true;
-		if (next > size)
-			return false;
-		at = next;
-	}
-	return false;
-}
-
 /* True if a readable segment of the program has these bytes of its memory from the file. */
 static bool is_loaded(const Elf64_Phdr *headers, size_t count, uint64_t vaddr, uint64_t size)
 {
@@ -101,7 +79,7 @@ static bool find_go(void)
 	for (header = headers; header < headers + count; header++)
 		if (header->p_type == PT_NOTE &&
 		    is_loaded(headers, count, header->p_vaddr, header->p_filesz) &&
-		    is_go_note((const uint8_t *)(bias + header->p_vaddr), header->p_filesz))
+		    go_note_is_in((const uint8_t *)(bias + header->p_vaddr), header->p_filesz))
 			return true;
 	return false;
 }
@@ -131,8 +109,8 @@ static bool imports_new(void)
 	       (has_symbol(&image, "_Znw", false) || has_symbol(&image, "_Zna", false));
 }
 
-/* The next allocator defines it, and the search order leads there.  dlsym() only for what is there: what it says of what is not is a
- * string that it frees the next time, by whose free() ever. */
+/* The next allocator defines it, and the search order leads there.  dlsym() only for what is there:
+ * what it says of what is not is a string that it frees the next time, by whose free() ever. */
 static void find_own_new(void)
 {
 	static const char operator_new[] = "_Znwm";

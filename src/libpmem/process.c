@@ -144,8 +144,9 @@ static void leave_preload(void)
 
 /* --- start ----------------------------------------------------------------------------------- */
 
-/* Where an old kernel cannot wipe the page, this tells of fork(), at least.  And if a handler forks inside an event, that
- * event goes on in the child too: it must not write into the parent's profile. */
+/* Where an old kernel cannot wipe the page, this tells of fork(), at least.  And if a handler forks
+ * inside an event, that event goes on in the child too: it must not write into the parent's
+ * profile. */
 static void before_fork(void)
 {
 	if (thread_is_interrupted())
@@ -165,16 +166,15 @@ static void on_fork_child(void)
 	atomic_store_explicit(&process_page.mark, 0, memory_order_relaxed);
 }
 
-/* Our maps count as data, but for the sparse ones (live_map.c): where RLIMIT_DATA is small the program would run out of memory that
- * it has without us. */
+/* Our maps count as data, but for the sparse ones (live_map.c): where RLIMIT_DATA is small the
+ * program would run out of memory that it has without us. */
 static bool has_small_data_limit(void)
 {
-	enum { DATA = 2 }; /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
 	const uint64_t enough = 64 << 20;
-	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX};
+	uint64_t limit = UINT64_MAX;
 
-	sys_call(SYS_prlimit64, 0, DATA, 0, (long)limit);
-	if (limit[0] >= enough)
+	sys_soft_limit(SYS_LIMIT_DATA, &limit);
+	if (limit >= enough)
 		return false;
 	log_warn_data_limit();
 	return true;
@@ -250,7 +250,8 @@ static bool start(void)
 	return ok;
 }
 
-/* The parent's state is forgotten, not changed: its memory is a copy, but the next step's is not. */
+/* The parent's state is forgotten, not changed: its memory is a copy, but the next step's is
+ * not. */
 static bool start_child(void)
 {
 	bool ok;
@@ -306,7 +307,8 @@ bool process_begin(void)
 	me = sys_getpid();
 	if (lock_mine(&process_lock))
 		return false;
-	/* Whoever held the lock at fork() does not exist here.  One thread of the child finds that out. */
+	/* Whoever held the lock at fork() does not exist here.  One thread of the child finds that
+	 * out. */
 	if (atomic_load_explicit(&state, memory_order_relaxed) == STATE_RECORDING && known != me &&
 	    atomic_compare_exchange_strong_explicit(&pid, &known, me, memory_order_relaxed,
 						    memory_order_relaxed))
@@ -333,15 +335,14 @@ void process_change_mark(void)
 		atomic_fetch_add_explicit(&process_page.mark, MARK_STEP, memory_order_release);
 }
 
-/* False in a vfork() child: what we know is its parent's, who enters nothing. */
-static bool is_recorded_process(void)
+bool process_is_recorded(void)
 {
 	return sys_getpid() == atomic_load_explicit(&pid, memory_order_relaxed);
 }
 
 bool process_enter_sandbox(void)
 {
-	if ((!process_records() && !process_begin()) || sys_sandboxed() || !is_recorded_process())
+	if ((!process_records() && !process_begin()) || sys_sandboxed() || !process_is_recorded())
 		return false;
 	/* The program's own module, even if it did not allocate yet. */
 	modules_encode(getauxval(AT_ENTRY) + 1);
@@ -366,7 +367,7 @@ void process_end_before_strict(void)
 		atomic_store_explicit(&state, STATE_OFF, memory_order_relaxed);
 		return;
 	}
-	if (!sys_sandboxed() && !is_recorded_process())
+	if (!sys_sandboxed() && !process_is_recorded())
 		return;
 	process_end();
 	process_stop();
@@ -433,8 +434,8 @@ void process_end(void)
 {
 	if (!process_records())
 		return;
-	/* In a sandbox we must not ask who we are: a vfork() child's end is taken for one that may not be
-	 * the last.  The timeline's next point takes it back. */
+	/* In a sandbox we must not ask who we are: a vfork() child's end is taken for one that may
+	 * not be the last.  The timeline's next point takes it back. */
 	if (sys_sandboxed()) {
 		snapshot_now();
 		own_malloc_note();
@@ -443,7 +444,8 @@ void process_end(void)
 	}
 	if (sys_getpid() != atomic_load_explicit(&pid, memory_order_relaxed))
 		return;
-	/* The program's own module, even if it did not allocate: its file tells of an allocator of its own. */
+	/* The program's own module, even if it did not allocate: its file tells of an allocator of
+	 * its own. */
 	modules_encode(getauxval(AT_ENTRY) + 1);
 	snapshot_final();
 	own_malloc_note();

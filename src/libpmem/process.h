@@ -41,6 +41,10 @@ bool process_begin(void);
  * Does nothing in a vfork() child. */
 void process_end(void);
 
+/* False in a vfork() child, or another one that shares our memory: what we know is its parent's, who enters nothing.  A system
+ * call. */
+bool process_is_recorded(void);
+
 /* The program is about to enter a sandbox (no_new_privs, which precedes every filter, or seccomp): from now on
  * only memory calls, write and exit.  False: it is in one already, or nothing is recorded.  If the call
  * then failed: process_leave_sandbox(). */

@@ -14,8 +14,8 @@
 #include "libpmem/timeline.h"
 
 enum {
-	NOT_SAMPLED = 1,      /* as time of birth: in the side table for another reason */
-	TIMELINE_EVENTS = 16, /* of those on the slow path, until one looks at the clock */
+	NOT_SAMPLED = 1,     /* as time of birth: in the side table for another reason */
+	TIMELINE_EVENTS = 4, /* of those on the slow path, until one looks at the clock */
 };
 
 /* For a free, which may be the first event of this thread at the call stack.  No memory: the fixed ids' counters
@@ -174,23 +174,31 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 	return event->block;
 }
 
-__attribute__((noinline)) void *record_alloc_known(struct thread *thread,
-						   struct stack_cache_entry *entry,
-						   const struct record_event *event)
-{
-	alloc_at(thread, event, entry->stack_id, entry);
-	return event->block;
-}
-
 __attribute__((noinline)) void *record_alloc_count(struct thread *thread,
 						   struct stack_cache_entry *entry, void *block,
 						   size_t size)
 {
-	counter_alloc_slow(entry->counter, size, peak_epoch());
+	counter_alloc(entry->counter, size, peak_epoch());
 	peak_grow(&thread->peak, size);
 	moved(thread, size);
 	thread_leave_fast(thread);
 	return block;
+}
+
+__attribute__((noinline)) void *record_alloc_known(struct thread *thread,
+						   struct stack_cache_entry *entry,
+						   const struct record_event *event)
+{
+	/* Most often it is just a size of another class than the call stack's first one. */
+	if (record_samples(entry->counter) ||
+	    !live_table_put_fast((uintptr_t)event->block, event->size, entry->stack_id)) {
+		alloc_at(thread, event, entry->stack_id, entry);
+		return event->block;
+	}
+	verify_capture(thread, event->fp, entry->stack_id);
+	count_sizes(entry->stack_id, entry, event->size);
+	thread->last_alloc = (uintptr_t)event->block;
+	return record_alloc_count(thread, entry, event->block, event->size);
 }
 
 /* What an event leaves to do when it is counted: the peak's window, or a snapshot. */

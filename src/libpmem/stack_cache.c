@@ -3,7 +3,7 @@
  * stack_cache.c - fills the cache of whole call stacks, see stack_cache.h.
  *
  * Checks live in rooms of a power of two, taken from an arena that only grows: at most
- * SETS * WAYS rooms of a class are ever made.
+ * sets * WAYS rooms of a class are ever made.
  */
 #include "libpmem/stack_cache.h"
 
@@ -23,25 +23,54 @@ enum {
 	ARENA_SKIP = 16,
 	MISSES_MAX = 12, /* in a row, then */
 	COOLDOWN = 50,	 /* lookups go past the set */
-	ENTRIES_SIZE = STACK_CACHE_SETS * STACK_CACHE_WAYS * sizeof(struct stack_cache_entry),
+	GROW_FACTOR = 4,
+	GROW_CHECK = 8192, /* misses between two looks at how many of them came again: */
+	GROW_SHARE = 4,	   /* one in so many is a reason to grow */
 	SCRATCH_SIZE = STACK_CACHE_CHECKS_MAX / STACK_CHECK_GROUP * sizeof(struct stack_check_group),
+	RECENT_SIZE = STACK_CACHE_RECENT * sizeof(uint32_t),
 };
+
+static size_t sets_size(uint64_t sets)
+{
+	return sets * (STACK_CACHE_WAYS * sizeof(struct stack_cache_entry) +
+		       sizeof(struct stack_cache_state));
+}
+
+/* Empty sets.  False: no memory, nothing was changed. */
+static bool make_sets(struct stack_cache *cache, uint64_t sets)
+{
+	struct stack_cache_entry *entries = sys_map(sets_size(sets));
+
+	if (!entries) {
+		loss_add(FORMAT_LOSS_MEMORY, 1);
+		return false;
+	}
+	cache->entries = entries;
+	cache->states = (void *)(entries + sets * STACK_CACHE_WAYS);
+	cache->mask = sets - 1;
+	return true;
+}
 
 bool stack_cache_init(struct stack_cache *cache)
 {
 	memset(cache, 0, sizeof(*cache));
-	cache->entries = sys_map(ENTRIES_SIZE + SCRATCH_SIZE);
-	cache->scratch = (void *)(cache->entries + STACK_CACHE_SETS * STACK_CACHE_WAYS);
-	if (!cache->entries)
+	cache->scratch = sys_map(SCRATCH_SIZE + RECENT_SIZE);
+	if (!cache->scratch) {
 		loss_add(FORMAT_LOSS_MEMORY, 1);
-	return cache->entries != NULL;
+		return false;
+	}
+	cache->recent = (void *)((char *)cache->scratch + SCRATCH_SIZE);
+	if (make_sets(cache, STACK_CACHE_SETS))
+		return true;
+	sys_unmap(cache->scratch, SCRATCH_SIZE + RECENT_SIZE);
+	return false;
 }
 
 void stack_cache_flush(struct stack_cache *cache)
 {
-	unsigned i;
+	uint64_t i;
 
-	for (i = 0; i < STACK_CACHE_SETS * STACK_CACHE_WAYS; i++)
+	for (i = 0; i < (cache->mask + 1) * STACK_CACHE_WAYS; i++)
 		cache->entries[i].slot = 0;
 }
 
@@ -86,6 +115,43 @@ static struct stack_check_group *room_make(struct stack_cache *cache, uint16_t r
 	return room;
 }
 
+/* The entry's, if it has one. */
+static void room_free(struct stack_cache *cache, const struct stack_cache_entry *entry)
+{
+	if (!entry->groups)
+		return;
+	entry->groups->words[0] = (uintptr_t)cache->free[entry->room_class];
+	cache->free[entry->room_class] = entry->groups;
+}
+
+/* More sets, empty ones; if there is no memory for them, the old ones stay. */
+static void grow(struct stack_cache *cache)
+{
+	struct stack_cache_entry *old = cache->entries;
+	uint64_t i, sets = cache->mask + 1;
+
+	if (!make_sets(cache, sets * GROW_FACTOR))
+		return;
+	for (i = 0; i < sets * STACK_CACHE_WAYS; i++)
+		room_free(cache, &old[i]);
+	sys_unmap(old, sets_size(sets));
+}
+
+/* Grows the cache if many misses are of call stacks that were missed a short while ago. */
+static void note_miss(struct stack_cache *cache, uint32_t stack_id)
+{
+	uint32_t *recent = &cache->recent[stack_id % STACK_CACHE_RECENT];
+
+	cache->missed_again += *recent == stack_id;
+	*recent = stack_id;
+	if (++cache->missed < GROW_CHECK)
+		return;
+	if (cache->missed_again * GROW_SHARE >= cache->missed &&
+	    cache->mask + 1 < STACK_CACHE_SETS_MAX)
+		grow(cache);
+	cache->missed = cache->missed_again = 0;
+}
+
 /* Gives the entry room for count groups. */
 static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry, uint32_t count)
 {
@@ -93,10 +159,7 @@ static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry
 
 	if (entry->groups && entry->room_class == room_class)
 		return true;
-	if (entry->groups) {
-		entry->groups->words[0] = (uintptr_t)cache->free[entry->room_class];
-		cache->free[entry->room_class] = entry->groups;
-	}
+	room_free(cache, entry);
 	entry->room_class = room_class;
 	entry->groups = room_make(cache, room_class);
 	return entry->groups != NULL;
@@ -211,7 +274,7 @@ static __attribute__((noinline)) void put(struct stack_cache *cache, const struc
 {
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
-	uint64_t number = stack_cache_set(leaf->slot, key);
+	uint64_t number = stack_cache_set(cache, leaf->slot, key);
 	struct stack_cache_entry *entry;
 	uint32_t count = copy_checks(cache, unwind) / STACK_CHECK_GROUP;
 
@@ -240,7 +303,8 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
 
 	ASSERT(unwind->count > 0 && leaf->check_end > 0);
-	if (set_admits(&cache->states[stack_cache_set(leaf->slot, key)]))
+	note_miss(cache, stack_id);
+	if (set_admits(&cache->states[stack_cache_set(cache, leaf->slot, key)]))
 		put(cache, unwind, stack_id, counter);
 }
 
@@ -249,14 +313,14 @@ struct stack_cache_entry *stack_cache_find_unclean(struct stack_cache *cache, co
 {
 	uintptr_t slot = (uintptr_t)(fp + 1),
 		  key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
-	struct stack_cache_entry
-		*entry = &cache->entries[stack_cache_set(slot, key) * STACK_CACHE_WAYS];
+	uint64_t set = stack_cache_set(cache, slot, key);
+	struct stack_cache_entry *entry = &cache->entries[set * STACK_CACHE_WAYS];
 	uint32_t way, now = atomic_load_explicit(&unwind_mappings, memory_order_relaxed);
 
 	for (way = 0; cache->any_unclean && way < STACK_CACHE_WAYS; way++, entry++)
 		if (entry->slot == slot + STACK_CACHE_UNCLEAN && entry->key == key &&
 		    entry->mappings == now && stack_cache_holds(entry)) {
-			cache->states[stack_cache_set(slot, key)].misses = 0;
+			cache->states[set].misses = 0;
 			return entry;
 		}
 	return NULL;

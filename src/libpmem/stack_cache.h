@@ -5,7 +5,8 @@
  * An entry is found by the slot of the innermost return address, its value and the entry point, and is
  * taken only if every check of unwind.h holds: the same proof as in unwind.c, without the frames.
  * Four-way sets; a set that misses many times in a row is left alone for a while, because copying
- * call stacks that never repeat costs more than it can gain.
+ * call stacks that never repeat costs more than it can gain.  A thread that keeps missing call stacks that it had not long ago
+ * gets more sets: what that costs in memory, busy threads alone pay.
  */
 #ifndef PMEM_LIBPMEM_STACK_CACHE_H
 #define PMEM_LIBPMEM_STACK_CACHE_H
@@ -17,7 +18,10 @@
 #include "libpmem/unwind.h"
 
 enum {
-	STACK_CACHE_SETS = 16,
+	STACK_CACHE_SETS = 16, /* at first */
+	STACK_CACHE_SETS_MAX = 256,
+	STACK_CACHE_SETS_LOG2 = 8, /* of these */
+	STACK_CACHE_RECENT = 1024,
 	STACK_CACHE_WAYS = 4,
 	STACK_CACHE_CLASSES = 8,       /* rooms of 8, 16, ... 1,024 checks */
 	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
@@ -51,13 +55,17 @@ struct stack_cache_state {
 };
 
 struct stack_cache {
-	struct stack_cache_entry *entries; /* [STACK_CACHE_SETS][STACK_CACHE_WAYS] */
+	struct stack_cache_entry *entries;		     /* [sets][STACK_CACHE_WAYS] */
+	struct stack_cache_state *states;		     /* [sets] */
+	uint64_t mask;					     /* sets - 1 */
 	struct stack_check_group *free[STACK_CACHE_CLASSES]; /* unused rooms; the first word links them */
 	struct stack_check_group *scratch;		     /* for STACK_CACHE_CHECKS_MAX checks */
 	struct stack_check_group *arena;
 	uint32_t arena_left; /* groups */
 	uint32_t any_unclean;
-	struct stack_cache_state states[STACK_CACHE_SETS];
+	uint32_t *recent; /* [STACK_CACHE_RECENT]: ids of call stacks that were missed, by id */
+	uint32_t missed;  /* call stacks since the last look at these numbers */
+	uint32_t missed_again; /* of these, how many were in recent */
 };
 
 /* Returns false when memory is exhausted. */
@@ -74,9 +82,12 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 void stack_cache_set_sizes(struct stack_cache_entry *entry);
 
 /* The number of the set for the slot of the innermost return address and its key. */
-static inline uint64_t stack_cache_set(uintptr_t slot, uintptr_t key)
+static inline uint64_t stack_cache_set(const struct stack_cache *cache, uintptr_t slot,
+				       uintptr_t key)
 {
-	return (((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u) >> 60;
+	uint64_t hash = ((uint64_t)slot << 24 ^ (uint64_t)key) * 0x9e3779b97f4a7c15u;
+
+	return hash >> (64 - STACK_CACHE_SETS_LOG2) & cache->mask;
 }
 
 /* Group by group from the inside out: what lies beyond a mismatch may not be readable, but a group reads
@@ -89,18 +100,16 @@ static inline __attribute__((always_inline)) bool stack_cache_holds(
 	return stack_check_all_hold(start, (const void *)((const char *)start + entry->size));
 }
 
-/* The call stack at the hook frame fp, or NULL.  A set that rests is not looked at. */
+/* The call stack at the hook frame fp, or NULL. */
 static inline __attribute__((always_inline)) struct stack_cache_entry *stack_cache_find(
 	struct stack_cache *cache, const uintptr_t *fp, uint32_t hook)
 {
 	uintptr_t slot = (uintptr_t)(fp + 1),
 		  key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
-	uint64_t set = stack_cache_set(slot, key);
+	uint64_t set = stack_cache_set(cache, slot, key);
 	struct stack_cache_entry *entry = &cache->entries[set * STACK_CACHE_WAYS];
 	unsigned ways;
 
-	if (__builtin_expect(cache->states[set].cooldown != 0, 0))
-		return NULL;
 	for (ways = STACK_CACHE_WAYS; ways > 0; ways--, entry++) {
 		if (entry->slot != slot || entry->key != key)
 			continue;

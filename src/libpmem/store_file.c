@@ -421,8 +421,9 @@ void store_file_flush(uint32_t max)
 static int make_file(const struct place *in)
 {
 	enum { FLAGS = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY };
+	pid_t maker = sys_getpid();
 	unsigned suffix;
-	int error, dir, made;
+	int error, dir, fd;
 
 	place = *in;
 	dir = error = place_dir(&place);
@@ -432,11 +433,12 @@ static int make_file(const struct place *in)
 		if (error != -EEXIST)
 			break;
 	}
-	made = error;
-	if (made >= 0)
-		error = kept_take(&file, made);
+	fd = error;
+	if (fd >= 0)
+		error = kept_take(&file, fd);
 	if (error < 0) {
-		if (made >= 0)
+		/* Not in a child that a handler forked meanwhile: the file is its parent's. */
+		if (fd >= 0 && sys_getpid() == maker)
 			sys_call(SYS_unlinkat, dir, (long)name, 0, 0);
 		return error;
 	}

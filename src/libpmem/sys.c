@@ -34,6 +34,8 @@ bool sys_write_all(int fd, const void *buffer, size_t size)
 	return true;
 }
 
+static _Atomic bool copy_refused;
+
 bool sys_copy(void *buffer, const void *from, size_t size)
 {
 	struct {
@@ -43,19 +45,27 @@ bool sys_copy(void *buffer, const void *from, size_t size)
 	long count = arch_syscall6(SYS_process_vm_readv, sys_getpid(), (long)&local, 1,
 				   (long)&remote, 1, 0);
 
+	/* Not the memory's fault: a filter, or a kernel without it. */
+	if (count < 0 && count != -EFAULT)
+		atomic_store_explicit(&copy_refused, true, memory_order_relaxed);
 	return count >= 0 && (size_t)count == size;
+}
+
+bool sys_copy_refused(void)
+{
+	return atomic_load_explicit(&copy_refused, memory_order_relaxed);
 }
 
 /* Returns false where that may not be asked. */
 static bool ask_file_limit(uint64_t *soft)
 {
-	enum { FSIZE = 1 }; /* RLIMIT_FSIZE of the kernel (asm-generic/resource.h) */
-	uint64_t limit[2];  /* struct rlimit64: soft, hard */
+	uint64_t both[2]; /* struct rlimit: soft, hard */
 
-	if (sys_call(SYS_prlimit64, 0, FSIZE, 0, (long)limit) < 0 &&
-	    sys_call(SYS_getrlimit, FSIZE, (long)limit, 0, 0) < 0)
+	if (sys_soft_limit(SYS_LIMIT_FSIZE, soft))
+		return true;
+	if (sys_call(SYS_getrlimit, SYS_LIMIT_FSIZE, (long)both, 0, 0) < 0)
 		return false;
-	*soft = limit[0];
+	*soft = both[0];
 	return true;
 }
 
@@ -68,8 +78,9 @@ int sys_check_file_end(uint64_t end)
 
 	if (!sys_sandboxed() && ask_file_limit(&limit)) {
 		atomic_store_explicit(&known, limit, memory_order_relaxed);
-		/* Release: the limit. */
+		/* Release: known; pairs with the acquire below. */
 		atomic_store_explicit(&state, KNOWN, memory_order_release);
+		/* Acquire: known; pairs with the release above. */
 	} else if (atomic_load_explicit(&state, memory_order_acquire) == UNKNOWN) {
 		return -EPERM;
 	} else {
@@ -81,11 +92,10 @@ int sys_check_file_end(uint64_t end)
 /* The soft limit on descriptors: they are below it. */
 static uint64_t fd_limit(void)
 {
-	enum { NOFILE = 7 }; /* RLIMIT_NOFILE of the kernel (asm-generic/resource.h) */
-	uint64_t limit[2] = {HIGH_FD, HIGH_FD}; /* struct rlimit64: soft, hard */
+	uint64_t limit = HIGH_FD;
 
-	sys_call(SYS_prlimit64, 0, NOFILE, 0, (long)limit);
-	return limit[0];
+	sys_soft_limit(SYS_LIMIT_NOFILE, &limit);
+	return limit;
 }
 
 /* The highest free number below limit, if that is small; from HIGH_FD on where there is room. */

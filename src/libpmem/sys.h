@@ -81,6 +81,20 @@ static inline pid_t sys_gettid(void)
 	return (pid_t)sys_call(SYS_gettid, 0, 0, 0, 0);
 }
 
+/* Numbers of the kernel (asm-generic/resource.h). */
+enum sys_limit { SYS_LIMIT_FSIZE = 1, SYS_LIMIT_DATA = 2, SYS_LIMIT_NOFILE = 7 };
+
+/* The soft limit, UINT64_MAX for none.  False where prlimit64(2) was refused. */
+static inline bool sys_soft_limit(enum sys_limit resource, uint64_t *limit)
+{
+	uint64_t both[2]; /* struct rlimit64: soft, hard */
+
+	if (sys_call(SYS_prlimit64, 0, resource, 0, (long)both) < 0)
+		return false;
+	*limit = both[0];
+	return true;
+}
+
 /* Memory of size bytes (whole pages), zeroed, private, touched lazily; NULL if there is none. */
 static inline void *sys_map_flags(size_t size, int more_flags)
 {
@@ -114,6 +128,9 @@ bool sys_write_all(int fd, const void *buffer, size_t size);
 
 /* Copies size bytes of this process's memory, which may be gone: then false, where memcpy() would be SIGSEGV. */
 bool sys_copy(void *buffer, const void *from, size_t size);
+
+/* True if the kernel refused sys_copy() whatever the memory: from then on nothing may be concluded from its failure. */
+bool sys_copy_refused(void);
 
 /* 0, or why nothing may be written up to offset end of a file: -EFBIG where that would raise SIGXFSZ (RLIMIT_FSIZE), -EPERM where
  * the limit was never known.  In a sandbox, and where it may not be asked for any more, the last known one counts. */

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -30,6 +31,7 @@ enum {
 	REFUSALS = 1000,
 	LEVEL_MAX = 4,	       /* handlers that interrupt the recorder inside handlers that did */
 	DESTRUCTOR_ROUNDS = 4, /* PTHREAD_DESTRUCTOR_ITERATIONS of every C library in use */
+	STACK_MAX = 8 << 20,   /* as large as stacks usually are: beyond, it is another one */
 	STRUCTS_UNASKED = 64,  /* so many may belong to threads that are gone */
 };
 
@@ -61,9 +63,10 @@ static void publish(struct thread *thread)
 						      memory_order_relaxed));
 }
 
+/* INT_MAX: nobody may conclude from the number that the thread is gone. */
 static pid_t my_tid(void)
 {
-	pid_t tid = sys_sandboxed() ? 0 : sys_gettid();
+	pid_t tid = sys_sandboxed() || !process_is_recorded() ? 0 : sys_gettid();
 
 	return tid > 0 ? tid : INT_MAX;
 }
@@ -158,11 +161,13 @@ static struct thread *inherit(void)
 	return thread;
 }
 
-/* The kernel knows no such thread (tgkill(2)).  One that ended inside an event is let be: its struct may be in any state. */
+/* The kernel knows no such thread (tgkill(2)), and so nobody writes to the struct.  That of one that ended inside an event is let
+ * be: it may be in any state. */
 static bool is_gone(const struct thread *thread, pid_t owner)
 {
-	return owner > 0 && owner != INT_MAX && thread->ready != THREAD_BUSY &&
-	       sys_call(SYS_tgkill, sys_getpid(), owner, 0, 0) == -ESRCH;
+	return owner > 0 && owner != INT_MAX &&
+	       sys_call(SYS_tgkill, sys_getpid(), owner, 0, 0) == -ESRCH &&
+	       __atomic_load_n(&thread->ready, __ATOMIC_RELAXED) != THREAD_BUSY;
 }
 
 /* A struct of a thread that ended without a word, by a raw exit system call or with its first event in the last round of
@@ -174,7 +179,9 @@ static struct thread *reclaim(void)
 	struct thread *thread;
 	pid_t owner;
 
-	if (sys_sandboxed() || count < atomic_load_explicit(&worth_it, memory_order_relaxed))
+	/* A child that shares our memory has other threads. */
+	if (sys_sandboxed() || count < atomic_load_explicit(&worth_it, memory_order_relaxed) ||
+	    !process_is_recorded())
 		return NULL;
 	for (thread = thread_first(); thread; thread = thread->next) {
 		owner = atomic_load_explicit(&thread->tid, memory_order_relaxed);
@@ -264,16 +271,46 @@ static struct thread *first_event(void)
 	return thread;
 }
 
-/* The struct for an event that interrupted one of *thread's. */
-static struct thread *nested_event(struct thread *thread)
+static bool on_alternate_stack(void)
+{
+	stack_t stack;
+
+	return sys_call(SYS_sigaltstack, 0, (long)&stack, 0, 0) < 0 || (stack.ss_flags & SS_ONSTACK);
+}
+
+/* A handler that interrupted an event of *thread's has left by siglongjmp(): else it would be deeper in the stack than that
+ * event, unless it were on a stack of its own.  Not known for level 0, whose events leave no trace. */
+static bool is_abandoned(const struct thread *thread, uintptr_t frame)
+{
+	return thread->level && frame - thread->entered < STACK_MAX && !sys_sandboxed() &&
+	       !on_alternate_stack();
+}
+
+/* The event that it was busy with will not end. */
+static void take_back(struct thread *thread)
+{
+	unwind_flush(&thread->unwind);
+	stack_cache_flush(&thread->stacks);
+	thread->last_alloc = 0;
+	loss_add(FORMAT_LOSS_EVENTS, 1);
+	thread->ready = thread->mark;
+}
+
+/* The struct for an event that interrupted one of *thread's; frame is where it happens. */
+static struct thread *nested_event(struct thread *thread, uintptr_t frame)
 {
 	while (thread->ready == THREAD_BUSY) {
+		if (is_abandoned(thread, frame)) {
+			take_back(thread);
+			break;
+		}
 		if (!thread->nested && thread->level < LEVEL_MAX)
 			thread->nested = make(thread->level + 1);
 		thread = thread->nested;
 		if (!thread)
 			return NULL;
 	}
+	thread->entered = frame;
 	thread->ready = THREAD_BUSY;
 	thread->borrowed = 1;
 	peak_enter(&thread->peak);
@@ -298,7 +335,7 @@ struct thread *thread_enter_slow(void)
 	if (thread == &no_thread)
 		thread = first_event();
 	else if (thread->ready == THREAD_BUSY)
-		thread = nested_event(thread);
+		thread = nested_event(thread, (uintptr_t)__builtin_frame_address(0));
 	else
 		thread->ready = THREAD_BUSY;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -25,7 +25,7 @@ struct thread {
 	int64_t churn_left; /* owner only: bytes until snapshot_check() */
 	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
 	uint32_t generation; /* owner only: modules_generation() at the last flush of the caches */
-	int64_t churn_grant; /* owner only: churn_left when it was last set */
+	int64_t churn_grant; /* owner only: bytes granted since churn_tell(); less churn_left: moved */
 	uint64_t churn_reserve; /* owner only: what the grant may grow by within this tick of the clock: */
 	uint64_t churn_tick_ns; /* owner only */
 	struct stack_cache stacks;
@@ -39,6 +39,7 @@ struct thread {
 	struct format_thread *record; /* immutable: what the profile says of it */
 	uint32_t borrowed; /* owner only: nested, or taken for one event after the thread's end */
 	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
+	uintptr_t entered;    /* owner only: frame address at the latest event of a nested struct */
 	uint32_t slow_events; /* owner only: allocations that were not on the fast path */
 };
 

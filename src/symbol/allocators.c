@@ -39,6 +39,10 @@ static void look_at_symbol(const GElf_Sym *symbol, const char *name, struct allo
 	unsigned type = GELF_ST_TYPE(symbol->st_info);
 	bool is_defined = symbol->st_shndx != SHN_UNDEF;
 
+	/* It does without. */
+	if (!is_defined && GELF_ST_BIND(symbol->st_info) == STB_WEAK)
+		return;
+
 	if (name[0] == '_' && name[1] == '_')
 		look_for_sanitizer(name, is_defined, found);
 	else if (is_defined && (type == STT_FUNC || type == STT_GNU_IFUNC))

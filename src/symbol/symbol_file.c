@@ -463,17 +463,21 @@ static bool append(struct symbol_file *file, const struct symbol_file *more)
 	return true;
 }
 
-void symbol_file_add(struct symbol_file *file, struct symbol_file *more)
+bool symbol_file_add(struct symbol_file *file, struct symbol_file *more)
 {
+	bool done = true;
+
 	if (file->count == 0) {
 		symbol_file_free(file);
 		*file = *more;
 		*more = (struct symbol_file){0};
-	} else if (more->count > 0 && append(file, more)) {
-		file->is_full = true;
+	} else if (more->count > 0) {
+		done = append(file, more);
+		file->is_full = done;
 		arrange(file);
 	}
 	symbol_file_free(more);
+	return done;
 }
 
 void symbol_file_free(struct symbol_file *file)

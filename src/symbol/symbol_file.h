@@ -38,9 +38,9 @@ enum symbols_problem symbol_file_read(int fd, const struct elf_build_id *wanted,
 				      struct symbol_file *file);
 void symbol_file_free(struct symbol_file *file);
 
-/* Adds the functions of *more, which is empty afterwards, whether or not there was memory for them: those of a table that leaves
- * out what is in file already.  Together they are full. */
-void symbol_file_add(struct symbol_file *file, struct symbol_file *more);
+/* Adds the functions of *more, which is empty afterwards: those of a table that leaves out what is in file
+ * already.  Together they are full.  False: there was no memory for them. */
+bool symbol_file_add(struct symbol_file *file, struct symbol_file *more);
 
 /* The best name that covers address; NULL = none. */
 const struct symbol_entry *symbol_file_at(const struct symbol_file *file, uint64_t address);

@@ -39,43 +39,17 @@ static const char *const phase_names[PHASES] = {"run", "thread", "child", "sandb
 
 #define CALL(name) [SYS_##name] = #name
 
-static const char *const names[NUMBERS] = {CALL(mmap),
-					   CALL(mremap),
-					   CALL(munmap),
-					   CALL(mprotect),
-					   CALL(madvise),
-					   CALL(mincore),
-					   CALL(openat),
-					   CALL(close),
-					   CALL(read),
-					   CALL(pread64),
-					   CALL(write),
-					   CALL(pwrite64),
-					   CALL(pwritev),
-					   CALL(fallocate),
-					   CALL(fstat),
-					   CALL(newfstatat),
-					   CALL(fstatfs),
-					   CALL(fcntl),
-					   CALL(renameat),
-					   CALL(unlinkat),
-					   CALL(readlinkat),
-					   CALL(getcwd),
-					   CALL(uname),
-					   CALL(prlimit64),
-					   CALL(getrlimit),
-					   CALL(ppoll),
-					   CALL(membarrier),
-					   CALL(prctl),
-					   CALL(nanosleep),
-					   CALL(rt_sigprocmask),
-					   CALL(sched_yield),
-					   CALL(getpid),
-					   CALL(gettid),
-					   CALL(getppid),
-					   CALL(process_vm_readv),
-					   CALL(clock_gettime),
-					   CALL(exit_group)};
+static const char *const names[NUMBERS] = {
+	CALL(mmap),	     CALL(mremap),	   CALL(munmap),      CALL(mprotect),
+	CALL(madvise),	     CALL(mincore),	   CALL(openat),      CALL(close),
+	CALL(read),	     CALL(pread64),	   CALL(write),	      CALL(pwrite64),
+	CALL(pwritev),	     CALL(fallocate),	   CALL(fstat),	      CALL(newfstatat),
+	CALL(fstatfs),	     CALL(fcntl),	   CALL(renameat),    CALL(unlinkat),
+	CALL(readlinkat),    CALL(getcwd),	   CALL(uname),	      CALL(prlimit64),
+	CALL(getrlimit),     CALL(ppoll),	   CALL(membarrier),  CALL(prctl),
+	CALL(nanosleep),     CALL(rt_sigprocmask), CALL(sched_yield), CALL(getpid),
+	CALL(gettid),	     CALL(tgkill),	   CALL(getppid),     CALL(process_vm_readv),
+	CALL(clock_gettime), CALL(exit_group)};
 
 enum mode { LIST, FAIL, FAIL_FROM, FAIL_ALL };
 
@@ -223,8 +197,8 @@ static void resume(pid_t pid, int signal)
 	ptrace(PTRACE_SYSCALL, pid, 0, signal);
 }
 
-/* *parent made a thread or a process; its first stop may have come before. */
-static void at_birth(const struct tracee *parent, bool is_process)
+/* *parent made a thread or a process, which begins in this phase; its first stop may have come before. */
+static void at_birth(const struct tracee *parent, enum phase phase)
 {
 	unsigned long pid = 0;
 	struct tracee *child;
@@ -235,17 +209,26 @@ static void at_birth(const struct tracee *parent, bool is_process)
 	waited = child && child->waits;
 	if (!child)
 		child = add((pid_t)pid);
-	if (is_process)
-		fprintf(report, "process %lu\n", pid);
 	child->low = parent->low;
 	child->high = parent->high;
-	child->phase = parent->phase == SANDBOX ? SANDBOX
-		       : is_process		? CHILD
-		       : parent->phase == CHILD ? CHILD
-						: THREAD;
+	child->phase = phase;
 	child->waits = false;
 	if (waited)
 		resume(child->pid, 0);
+}
+
+static void at_birth_of_process(const struct tracee *parent)
+{
+	unsigned long pid = 0;
+
+	ptrace(PTRACE_GETEVENTMSG, parent->pid, 0, &pid);
+	fprintf(report, "process %lu\n", pid);
+	at_birth(parent, parent->phase == SANDBOX ? SANDBOX : CHILD);
+}
+
+static void at_birth_of_thread(const struct tracee *parent)
+{
+	at_birth(parent, parent->phase == RUN ? THREAD : parent->phase);
 }
 
 static void at_event(struct tracee *tracee, int event, int signal)
@@ -262,8 +245,10 @@ static void at_event(struct tracee *tracee, int event, int signal)
 		break;
 	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_VFORK:
+		at_birth_of_process(tracee);
+		break;
 	case PTRACE_EVENT_CLONE:
-		at_birth(tracee, event != PTRACE_EVENT_CLONE);
+		at_birth_of_thread(tracee);
 		break;
 	}
 	resume(tracee->pid, 0);

@@ -2,6 +2,8 @@
 /*
  * raw_exit_threads.c - many threads, one after another, that end by a raw system call: no destructor runs.
  *
+ *   raw_exit_threads [COUNT]   of threads, default 1000
+ *
  * Each leaves a block of 1000 bytes.
  */
 #include <pthread.h>
@@ -21,9 +23,11 @@ static void *leave(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	for (int i = 0; i < THREADS; i++) {
+	int count = argc > 1 ? atoi(argv[1]) : THREADS;
+
+	for (int i = 0; i < count; i++) {
 		pthread_t thread;
 
 		if (pthread_create(&thread, NULL, leave, NULL) != 0)

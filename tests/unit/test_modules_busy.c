@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -15,15 +16,18 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "libpmem/modules.h"
 #include "libpmem/rules.h"
 #include "unwind_fixture.h"
-
-enum { YIELDS = 20000 };
 
 struct dl_find_object;
 
@@ -77,20 +81,36 @@ static void a_stack_whose_rules_cannot_be_found_says_that_it_is_cut(void **state
 /* --- another thread ------------------------------------------------------------------------------ */
 
 static atomic_bool looking, looked, other_is_back, other_was_early;
+static _Atomic pid_t other_tid;
 
-/* Gives the other thread every chance to come back too early. */
+/* Its state in /proc/self/task/TID/stat, proc(5). */
+static char state_of(pid_t tid)
+{
+	char path[64], text[512] = "";
+	const char *name_end;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	name_end = strrchr(text, ')');
+	return name_end ? name_end[2] : '?';
+}
+
+/* Until the other thread is back too early, or sleeps: that it does nowhere but in lock_take(). */
 static void look_slowly(void)
 {
-	int i;
-
 	atomic_store(&looking, true);
-	for (i = 0; i < YIELDS && !atomic_load(&other_is_back); i++)
+	while (!atomic_load(&other_is_back) && state_of(atomic_load(&other_tid)) != 'S')
 		sched_yield();
 	atomic_store(&looked, true);
 }
 
 static void *refresh_too(void *unused)
 {
+	atomic_store(&other_tid, (pid_t)syscall(SYS_gettid));
 	while (!atomic_load(&looking))
 		sched_yield();
 	modules_refresh();
@@ -106,6 +126,8 @@ static void a_thread_waits_for_one_that_looks_at_the_modules(void **state)
 	(void)state;
 	modules_encode(libc_code()); /* a module to look at */
 	assert_int_equal(pthread_create(&other, NULL, refresh_too, NULL), 0);
+	while (!atomic_load(&other_tid))
+		sched_yield();
 	modules_suspect();
 	atomic_store(&under_lock, look_slowly);
 	modules_refresh();

@@ -374,6 +374,7 @@ static void rooms(void **state)
 		at = 1 + number * STEP;
 		count = (1 + (uint32_t)(seed >> 33) % LENGTH_MAX) >> (seed >> 60) % 10;
 		count += count == 0;
+		cache.missed = 0; /* it must not grow */
 		put(at, count, 0, 1 + number);
 		latest[sets[number]] = number + 1;
 		assert_int_equal(find(at, 0), 1 + number);
@@ -416,6 +417,74 @@ static void full_cache(void **state)
 			words[at[i] + count] ^= 1;
 		}
 	}
+}
+
+enum { MISSES_PER_LOOK = 8192 };
+
+/* Looks for each of count call stacks in turn, and puts those that are not there.  Returns how many were. */
+static uint32_t go_round(uint32_t count)
+{
+	uint32_t i, hits = 0;
+
+	for (i = 0; i < count; i++) {
+		if (find(1 + i * 8, 0) == 100 + i)
+			hits++;
+		else
+			put(1 + i * 8, 5, 0, 100 + i);
+	}
+	return hits;
+}
+
+/* More call stacks than the first sets hold, that come again and again, get more sets. */
+static void grows_for_what_comes_again(void **state)
+{
+	enum { COUNT = 500 };
+	uint32_t round, hits = 0;
+
+	(void)state;
+	assert_true(go_round(COUNT) == 0 && go_round(COUNT) < COUNT / 2);
+	for (round = 0; round < 4 * MISSES_PER_LOOK / COUNT; round++)
+		hits = go_round(COUNT);
+	assert_in_range(cache.mask + 1, STACK_CACHE_SETS + 1, STACK_CACHE_SETS_MAX);
+	assert_in_range(hits, COUNT * 9 / 10, COUNT);
+	words[1 + 8 * 77 + 3]++; /* what proves it */
+	assert_int_equal(find(1 + 8 * 77, 0), 0);
+	words[1 + 8 * 77 + 3]--;
+	stack_cache_flush(&cache);
+	assert_int_equal(go_round(COUNT), 0);
+}
+
+/* Call stacks that do not come again are no reason, and there is a limit. */
+static void does_not_grow_without_need(void **state)
+{
+	uint32_t round;
+
+	(void)state;
+	for (round = 0; round < 10; round++)
+		go_round(MISSES_PER_LOOK - 100);
+	assert_int_equal(cache.mask + 1, STACK_CACHE_SETS);
+	for (round = 0; round < 1000; round++)
+		go_round(900);
+	assert_in_range(cache.mask + 1, STACK_CACHE_SETS + 1, STACK_CACHE_SETS_MAX);
+}
+
+/* Without memory for more sets it goes on with those it has. */
+static void grows_not_without_memory(void **state)
+{
+	struct rlimit before;
+	uint32_t round;
+	uint64_t lost;
+
+	(void)state;
+	go_round(500);
+	lost = loss_count(FORMAT_LOSS_MEMORY);
+	before = memory_exhaust();
+	for (round = 0; round < 4 * MISSES_PER_LOOK / 500; round++)
+		go_round(500);
+	memory_restore(before);
+	assert_int_equal(cache.mask + 1, STACK_CACHE_SETS);
+	assert_true(loss_count(FORMAT_LOSS_MEMORY) > lost);
+	put(1, 5, 0, 100);
 }
 
 static void exhausted_memory(void **state)
@@ -510,6 +579,9 @@ int main(void)
 		cmocka_unit_test_setup(unclean_entries_end_with_mappings, begin),
 		cmocka_unit_test_setup(rooms, begin),
 		cmocka_unit_test_setup(full_cache, begin),
+		cmocka_unit_test_setup(grows_for_what_comes_again, begin),
+		cmocka_unit_test_setup(does_not_grow_without_need, begin),
+		cmocka_unit_test_setup(grows_not_without_memory, begin),
 		cmocka_unit_test_setup(exhausted_memory, begin),
 		cmocka_unit_test_setup(sizes, begin),
 		cmocka_unit_test_setup(every_length, begin_gathering),
