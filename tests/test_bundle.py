@@ -124,8 +124,8 @@ def test_module_problems_go_along(tool, profile, program):
     program.unlink()
     made = bundle(tool, profile)
     shutil.copy("/bin/true", program)
-    assert "server: is not there" in " ".join(shown(tool, "report", made).split())
-    assert "server: was replaced since" in " ".join(shown(tool, "report", profile).split())
+    assert "NO NAMES: server is not there" in " ".join(shown(tool, "report", made).split())
+    assert "NO NAMES: server was replaced since" in " ".join(shown(tool, "report", profile).split())
 
 
 def test_source_lines_go_along(tool, profile, program):
@@ -143,6 +143,30 @@ def test_names_that_were_there_when_it_was_made_stay(tool, program, profile):
     before = shown(tool, "report", made)
     program.write_bytes(pathlib.Path("/bin/true").read_bytes())
     assert shown(tool, "report", made) == before
+
+
+def test_a_second_bundle_keeps_what_the_first_one_knew(tool, program, profile):
+    """Files go; names that a bundle has do not."""
+    folder = tool.folder()
+    first = tool("bundle", "-o", "made.bundle", profile, cwd=folder)
+    names = re.search(r"(\d+) places with names", first.stdout.decode()).group(1)
+    before = [shown(tool, *view, folder / "made.bundle") for view in VIEWS]
+    assert "fill_cache" in before[0] and b"kept" not in first.stdout
+    program.unlink()
+    second = tool("bundle", "-o", "made.bundle", profile, cwd=folder)
+    assert second.returncode == 0, second.stderr
+    assert re.search(r" %s places with names.*, [1-9]\d* kept from the bundle that was there\n" % names, second.stdout.decode())
+    assert [shown(tool, *view, folder / "made.bundle") for view in VIEWS] == before
+
+
+def test_a_bundle_of_another_process_lends_no_names(tool, program, profile):
+    folder = tool.folder()
+    other = pmem_tool.profiles(tool("run", "-q", "--no-log", "--", program).folder)[0].path
+    assert tool("bundle", "-o", "made.bundle", other, cwd=folder).returncode == 0
+    program.unlink()
+    result = tool("bundle", "-o", "made.bundle", profile, cwd=folder)
+    assert result.returncode == 0 and b"kept" not in result.stdout
+    assert "fill_cache" not in shown(tool, "report", folder / "made.bundle")
 
 
 # -- arguments and files ------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_first_screen - what `pmem report` says first of programs whose optimizer has inlined the function that is to blame."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -162,10 +163,14 @@ def test_names_after_the_program_was_stripped(run, tool, root):
     subprocess.run(["strip", program], check=True)
     assert tool("report", "--debug-dir", debug, result.folder).stdout.decode() == before
     bare = tool("report", result.folder).stdout.decode()
-    assert "no names for program: is stripped" in " ".join(bare.split()) and "remember" not in bare
+    assert "NO NAMES: program is stripped: it has no symbols. Pass --debug-dir with the folder" in " ".join(bare.split())
+    assert "remember" not in bare and "no names for" not in bare
+    # There is room for the call stack.
+    assert_page(bare)
+    assert len([l for l in heaviest(bare) if "program+0x" in l]) >= 2
     program.write_bytes(pmem_run.pathlib.Path("/bin/sh").read_bytes())
     replaced = tool("report", result.folder).stdout.decode()
-    assert "no names for program: was replaced since" in " ".join(replaced.split()) and "remember" not in replaced
+    assert "NO NAMES: program was replaced since." in " ".join(replaced.split()) and "remember" not in replaced
     # The debug file has all that names need.
     assert tool("report", "--debug-dir", debug, result.folder).stdout.decode() == before
 
@@ -182,6 +187,56 @@ def test_names_below_a_sysroot(run, tool, root):
     assert "remember" not in tool("report", result.folder).stdout.decode()
     names = re.compile(r"^    (?:remember|handle_rare_request|main) .*", re.M)
     assert names.findall(tool("report", "--sysroot", folder / "image", result.folder).stdout.decode()) == names.findall(before)
+
+
+def test_a_sysroot_does_not_hide_the_right_files(run, tool, root):
+    """`pmem diff --sysroot` is for one of two profiles: the other's files are where they were."""
+    folder = run.folder("build")
+    program = folder / "program"
+    subprocess.run(["gcc", "-g", "-O2", "-Wl,--build-id", "-o", program, root / "tests" / "programs" / "inlined.c"], check=True)
+    result = run([program])
+    before = tool("report", result.folder).stdout.decode()
+    image = folder / "image"
+    other = image / str(program)[1:]
+    other.parent.mkdir(parents=True)
+    assert tool("report", "--sysroot", image, result.folder).stdout.decode() == before
+    shutil.copy("/bin/true", other)
+    assert tool("report", "--sysroot", image, result.folder).stdout.decode() == before
+
+
+def test_the_file_that_has_the_names_is_said(run, tool, root):
+    folder = run.folder("build")
+    program = folder / "program"
+    subprocess.run(["gcc", "-g", "-O2", "-o", program, root / "tests" / "programs" / "inlined.c"], check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", program, folder / "program.debug"], check=True)
+    subprocess.run(["strip", program], check=True)
+    subprocess.run(["objcopy", "--add-gnu-debuglink=program.debug", program], cwd=folder, check=True)
+    result = run([program])
+    named = tool("report", result.folder).stdout.decode()
+    assert "NO NAMES" not in named and "remember" in named
+    made = tool("bundle", result.folder, cwd=result.folder)
+    assert made.returncode == 0, made.stderr
+    profile, = result.folder.glob("*.prof")
+    (folder / "program.debug").rename(folder / "elsewhere")
+    said = "NO NAMES: program is stripped: its symbols are in program.debug. "
+    bare = " ".join(tool("report", profile).stdout.decode().split())
+    assert said + "The bundle beside the profile may have them: name that file instead." in bare
+    profile.with_suffix(".bundle").unlink()
+    bare = " ".join(tool("report", profile).stdout.decode().split())
+    assert said + "Pass --debug-dir with the folder of its debug file, or see doc/HOWTO-symbols.md." in bare
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_deleted_profile_keeps_its_name(run, tool, programs):
+    process = run.start([programs("jit.c"), "none", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        profile, = process.folder.glob("*.prof")
+        profile.unlink()
+        title = tool("report", process.pid).stdout.decode().split("\n")[0]
+        assert title.split()[-1] == profile.name or title.endswith(profile.name + " (deleted)"), title
+    finally:
+        process.communicate(b"", timeout=20)
 
 
 PLUGIN = """#include <stdlib.h>

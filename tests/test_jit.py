@@ -90,6 +90,31 @@ def test_without_run_the_report_looks_itself(tool, run, programs, kind, expected
     assert set(compiled(report(tool, profile.path))) == {None}
 
 
+@pytest.mark.parametrize("name,shown", [
+    ("LazyCompile:*foo bar /srv/my app/file.js:12", "LazyCompile:*foo bar /srv/my app/file.js:12"), ("get size", "get size"),
+    ("js;fn with blanks", "js;fn with blanks"), ("JS:~<anonymous> /srv/index.js:1", "JS:~<anonymous> /srv/index.js:1"),
+    ("JS:*get size /srv/index.js:1:2", "get size"), ("py::make.<locals>.run:/srv/shop.py", "make.<locals>.run"),
+    ("vector<int> shop(int)", "vector<int> shop(int)"), ("void shop.Order.add(int)", "shop.Order.add"),
+    ("int[] shop.Order.add(int[], long)", "shop.Order.add"), ("get shop.size", "get shop.size"),
+    ("_Z4shopIiEvT_", "shop<...>")])
+def test_names_are_shown_as_they_were_given(tool, run, programs, name, shown):
+    """Blanks and brackets are not those of C++; what was mangled is C++."""
+    result = run([programs("jit.c"), "none"])
+    profile = only(result.folder)
+    starts = {f["address"] & ~0xff for s in report(tool, profile.path)["stacks"] for f in s["frames"] if is_compiled(f)}
+    path = pathlib.Path("/tmp/perf-%d.map" % profile.pid)
+    path.write_text("".join("%x 100 %s\n" % (start, name) for start in sorted(starts)))
+    try:
+        page = tool("report", "--callers", profile.path, env={"COLUMNS": "200"}).stdout.decode()
+        made = tool("bundle", profile.path, "-o", "x.bundle")
+    finally:
+        path.unlink()
+    pattern = re.compile(r"(?<!\S)%s(?!\S)" % re.escape(shown))
+    assert pattern.search(page), page
+    bundled = tool("report", "--callers", made.folder / "x.bundle", env={"COLUMNS": "200"}).stdout.decode()
+    assert pattern.search(bundled), bundled
+
+
 @pytest.mark.parametrize("kind,expected", [("map", MAP), ("log", LOG)])
 def test_a_process_that_runs(tool, run, programs, kind, expected):
     process = run.start([programs("jit.c"), kind, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -143,6 +168,24 @@ def test_case_40(tool, run, root, tmp_path):
         path.unlink()
     assert names and set(names) <= {"routine 0", "routine 1", "routine 2"} and "routine 0" in names
     assert sum_of(data, "jit_cb_leak", "live_bytes") == 3000
+
+
+def test_what_a_runtime_compiled_without_a_map(tool, root, tmp_path):
+    """Summary and report say the same; and what to do, if the program is node."""
+    said = []
+    for name in ("node", "prog"):
+        subprocess.run(["gcc", "-g", "-O1", "-fno-inline", "-fno-optimize-sibling-calls", "-w", "-o", tmp_path / name,
+                        root / "tests/cases/40-jit-code-without-cfi/prog.c"], check=True)
+        result = tool("run", "-o", "x.prof", "--", tmp_path / name)
+        summary = result.stderr.decode()
+        text = " ".join(tool("report", "x.prof", cwd=result.folder).stdout.decode().split())
+        losses = re.search(r"; (nothing lost; [1-9]\d* call stacks cut for want of unwind information)\n", summary)
+        assert losses and losses.group(1) in text, summary
+        verdict = re.search(r"  verdict  (.* holds [^,]+), ", summary)
+        assert verdict and verdict.group(1) in text, summary
+        said.append("NO NAMES of JavaScript: node tells them if it is started as `node --perf-basic-prof`." in text)
+        assert name == "prog" or verdict.group(1).startswith("[anonymous]+0x")
+    assert said == [True, False]
 
 
 # -- real languages -----------------------------------------------------------------------------------

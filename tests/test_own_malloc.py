@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import pmem_run
 import pmem_tool
 
 ADVICE = " (do this instead: link that allocator as a shared library, or leave it out)"
@@ -124,10 +125,10 @@ def test_a_killed_programs_allocator_is_named_too(tool, programs, kind):
     assert "what %s serves by its own malloc, calloc, free is not seen" % program.name in one_line(result)
 
 
-JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+JEMALLOC = pmem_run.installed("libjemalloc.so.2")
 
 
-@pytest.mark.skipif(not os.path.exists(JEMALLOC), reason="no libjemalloc.so.2 here (Debian: libjemalloc2)")
+@pytest.mark.skipif(not JEMALLOC, reason="no libjemalloc.so.2 here (Debian: libjemalloc2)")
 def test_a_library_that_was_loaded_before_is_named(tool, programs, run):
     result = run([programs("holder.c")], {"LD_PRELOAD": "%s:%s" % (JEMALLOC, tool.lib)}, lib=False)
     assert result.code == 0
@@ -255,7 +256,7 @@ def test_an_allocator_with_its_own_operator_new_is_named(tool, programs, run, ow
     assert big(found) == 77
     assert found["losses"]["unseen"] == (
         "what C++ code allocates by new is not seen, as libjemalloc.so.2 has its own operator new "
-        "(do this instead: LD_PRELOAD=libpmem.so:libstdc++.so.6, in this order)")
+        "(do this instead: LD_PRELOAD=libpmem.so:libstdc++.so.6:libjemalloc.so.2, in this order)")
     assert last_line(result) == (
         "# unseen: %s has its own operator new: what C++ code allocates by new is not here, "
         "unless libstdc++.so.6 comes before it in LD_PRELOAD" % own_new)

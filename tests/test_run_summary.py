@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_run_summary - `pmem run`: the names of its profiles, the processes it lists, and what its summary says."""
+import json
 import os
 import re
 import shutil
@@ -67,6 +68,15 @@ def test_summary(tool, programs):
     assert told[-1] == "  next     pmem report %s    pmem info %s" % (profile.name, profile.name)
 
 
+def test_the_start_of_libraries_is_nobodys_fault(tool, programs):
+    """libstdc++'s reserve for exceptions is larger than what this program keeps."""
+    result = tool("run", "-o", "x.prof", programs("small.cpp", "-g", "-O0"))
+    verdict = next(l for l in lines(result) if l.startswith("  verdict  "))
+    assert re.search(r"main \(small\.cpp:\d+\) holds 1000 B, \d+ %$", verdict), verdict
+    report = " ".join(tool("report", "x.prof", cwd=result.folder).stdout.decode().split())
+    assert re.search(r"main \(small\.cpp:\d+\) holds 1000 B, ", report), report
+
+
 def test_next_command_is_quoted(tool, programs):
     result = tool("run", "-o", "my 'new' run.prof", programs("holder.c"))
     assert lines(result)[-1] == r"  next     pmem report 'my '\''new'\'' run.prof'    pmem info 'my '\''new'\'' run.prof'"
@@ -88,7 +98,7 @@ def test_many_children_are_counted(tool, programs):
     told = lines(result)
     assert len(told) <= 15
     assert len([l for l in told if l.startswith("  + ")]) == 5
-    assert told[-1] == "  and 3 more in %s" % result.folder
+    assert told[-1] == "  and 3 more in %s; --only NAME records the program NAME alone" % result.folder
 
 
 def test_no_children(tool, programs):
@@ -213,6 +223,13 @@ def test_what_grew_is_named_though_it_was_freed_at_exit(tool, programs, how):
     assert re.search(r"Live heap at the end \S+ \S+ in \d+ blocks?, grew \S+ MiB/min until \d\d:\d\d:\d\d, "
                      r"then freed most of it\. " + held, report)
     assert rate_is_right(verdict) and rate_is_right(report)
+
+
+@pytest.mark.parametrize("how, kind", [("leak", "growing"), ("freed", "grew")])
+def test_the_json_tells_growth_that_was_freed(tool, programs, how, kind):
+    result = tool("run", "-o", "x.prof", programs("grower.c"), how)
+    document = json.loads(tool("report", "--json", "x.prof", cwd=result.folder).stdout)
+    assert document["growth"]["kind"] == kind and document["growth"]["bytes_per_minute"] > 0
 
 
 def test_a_child_that_grows_is_named_and_next(tool, programs):

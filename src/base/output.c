@@ -7,6 +7,7 @@
  */
 #include "base/output.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -121,6 +122,18 @@ void output_end(struct output *out)
 	out->file = stdout;
 	sigaction(SIGPIPE, &pipe_before, NULL);
 	sigaction(SIGINT, &interrupt_before, NULL);
+}
+
+/* stdio keeps that a write failed, but not why: another try, of what is lost anyway, tells. */
+bool output_flush(FILE *file)
+{
+	bool ok = !ferror(file);
+
+	errno = 0;
+	ok = fflush(file) == 0 && ok;
+	if (!ok && errno == 0 && write(fileno(file), "\n", 1) >= 0)
+		errno = EIO;
+	return ok;
 }
 
 const char *output_style(const struct output *out, enum output_style style)

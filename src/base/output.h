@@ -28,6 +28,10 @@ struct output {
 void output_begin(struct output *out);
 void output_end(struct output *out);
 
+/* False: not all that was written to file, which has a descriptor, has reached it; errno says why, also where the write that failed
+ * was an earlier one. */
+bool output_flush(FILE *file);
+
 /* The escape sequence that begins a style, "" without colours; OUTPUT_PLAIN ends one. */
 const char *output_style(const struct output *out, enum output_style style);
 

@@ -96,11 +96,14 @@ static void say(const struct request *request, const char *output,
 
 	if (request->quiet || strcmp(output, "-") == 0)
 		return;
-	printf("%s: %s (the profile alone: %s); %s places with names", output,
+	output_safe(&(struct output){.file = stdout}, output);
+	printf(": %s (the profile alone: %s); %s places with names",
 	       units_bytes(result->bytes, bytes), units_bytes(result->profile_bytes, profile),
 	       units_count(result->places, places));
 	if (result->nameless > 0)
 		printf(", %s without", units_count(result->nameless, other));
+	if (result->kept > 0)
+		printf(", %s kept from the bundle that was there", units_count(result->kept, other));
 	if (request->with_source)
 		printf(", %s source lines", units_count(result->source_lines, other));
 	printf("\n");

@@ -253,9 +253,7 @@ static void close_all(struct opened *opened)
 /* A reader that has seen enough, as `head`, is no failure. */
 static bool flush(FILE *file, struct error *err)
 {
-	if (fflush(file) == 0 && !ferror(file))
-		return true;
-	return errno == EPIPE || error_set_errno(err, "standard output");
+	return output_flush(file) || errno == EPIPE || error_set_errno(err, "standard output");
 }
 
 static bool print(const struct request *request, struct diff_page *page, struct output *out,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/overwrite.h"
 #include "cmd/symbol_options.h"
@@ -193,13 +194,12 @@ static int parse(int argc, char **argv, struct request *request)
 /* Closes file, unless it is standard output.  A reader of a pipe that has seen enough is no failure. */
 static bool finish(FILE *file, const char *path, struct error *err)
 {
-	bool ok = !ferror(file);
+	bool ok = output_flush(file) || (file == stdout && errno == EPIPE) ||
+		  error_set_errno(err, "%s", path ? path : "standard output");
 
-	errno = 0;
-	ok = (file == stdout ? fflush(file) : fclose(file)) == 0 && ok;
-	if (ok || (file == stdout && errno == EPIPE))
-		return true;
-	return error_set_errno(err, "%s", path ? path : "standard output");
+	if (file != stdout && fclose(file) != 0 && ok)
+		ok = error_set_errno(err, "%s", path);
+	return ok;
 }
 
 static bool write_file(const struct request *request, const struct export_source *source,

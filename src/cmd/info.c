@@ -52,13 +52,9 @@ static int parse(int argc, char **argv, struct request *request)
 static int print_json(const struct profile *profile)
 {
 	struct error err = {""};
-	bool failed;
 
 	info_json_print(profile, stdout);
-	failed = ferror(stdout) != 0;
-	errno = 0;
-	failed = fflush(stdout) != 0 || failed;
-	if (!failed || errno == EPIPE)
+	if (output_flush(stdout) || errno == EPIPE)
 		return CMD_OK;
 	error_set_errno(&err, "standard output");
 	return cmd_fail("info", &err);

@@ -7,27 +7,30 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/overview.h"
 #include "core/version.h"
 
 /* A program that was started without one of the standard descriptors would write its messages into the first file it
- * opens.  Opened close-on-exec: the program that `run` starts gets what pmem got. */
+ * opens.  Opened close-on-exec: the program that `run` starts gets what pmem got.  What is written to standard output must
+ * not be lost silently: a folder takes nothing, under whatever name. */
 static void fill_standard_descriptors(void)
 {
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		close(fd);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* Gets the lowest number that is free: fd. */
+		if (fd == STDOUT_FILENO)
+			open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		else
+			open("/dev/null", O_RDWR | O_CLOEXEC);
+	}
 }
 
 static bool asks_for_help(int argc, char **argv)
@@ -68,23 +71,12 @@ static int dispatch(int argc, char **argv)
 	return cmd ? run_verb(cmd, argc - 1, argv + 1) : cmd_run(argc, argv);
 }
 
-/* Where SIGPIPE is ignored: the failed write was an earlier one, whose errno is gone. */
-static bool reader_is_gone(void)
-{
-	struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
-
-	return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
-}
-
 /* A report that did not reach its file must not pass for one that did.  EPIPE: the reader has had enough. */
 static bool flush_output(void)
 {
-	errno = 0;
-	if (!ferror(stdout) && fflush(stdout) == 0)
+	if (output_flush(stdout) || errno == EPIPE)
 		return true;
-	if (errno == EPIPE || (!errno && reader_is_gone()))
-		return true;
-	fprintf(stderr, "pmem: standard output: %s\n", errno ? strerror(errno) : "write error");
+	fprintf(stderr, "pmem: standard output: %s\n", strerror(errno));
 	return false;
 }
 
@@ -94,7 +86,8 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	code = dispatch(argc, argv);
-	if (!flush_output() && code == CMD_OK)
+	/* What failed has said so, be it this. */
+	if (code == CMD_OK && !flush_output())
 		code = CMD_FAILED;
 	return code;
 }

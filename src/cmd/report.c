@@ -201,9 +201,7 @@ static int parse(int argc, char **argv, struct request *request)
 /* A reader that has seen enough, as `head`, is no failure. */
 static bool flush(FILE *file, struct error *err)
 {
-	if (fflush(file) == 0 && !ferror(file))
-		return true;
-	return errno == EPIPE || error_set_errno(err, "standard output");
+	return output_flush(file) || errno == EPIPE || error_set_errno(err, "standard output");
 }
 
 static bool print_view(struct report *report, const struct report_view *view, struct error *err)

@@ -129,7 +129,7 @@ static void print_rss(const struct profile *profile, FILE *file)
 		   units_duration(point->time_ns, at));
 }
 
-/* "nothing lost", or every loss by its name. */
+/* "nothing lost", or every loss by its name; then, in the report's words, those that leave sums right. */
 static void say_losses(const struct profile *profile, char text[LINE_SIZE])
 {
 	const char *before = "lost ";
@@ -140,14 +140,21 @@ static void say_losses(const struct profile *profile, char text[LINE_SIZE])
 
 	for (i = 0; i < FORMAT_LOSS_KINDS; i++) {
 		losses = profile->header.losses[i];
-		if (losses && length < LINE_SIZE - 100)
+		if (losses && !profile_blemish_words(i) && length < LINE_SIZE - 100)
 			length += (size_t)snprintf(text + length, 100, "%s%s %.40s", before,
 						   units_count(losses, count), profile_loss_name(i));
 		if (length)
 			before = ", ";
 	}
 	if (!length)
-		strcpy(text, "nothing lost");
+		length = (size_t)sprintf(text, "nothing lost");
+	for (i = 0; i < FORMAT_LOSS_KINDS; i++) {
+		losses = profile->header.losses[i];
+		if (losses && profile_blemish_words(i) && length < LINE_SIZE - 100)
+			length += (size_t)snprintf(text + length, 100, "; %s %.60s",
+						   units_count(losses, count),
+						   profile_blemish_words(i));
+	}
 }
 
 static void print_cost(const struct profile *profile, uint64_t run_ns, FILE *file)
@@ -178,8 +185,6 @@ static void print_gaps(const struct profile *profile, FILE *file)
 	if (profile->refused_setting[0])
 		print_line(file, "  setting  not understood, default used: %s",
 			   profile->refused_setting);
-	if (profile->damage[0])
-		print_line(file, "  partial  %s", profile_damage_text(profile, damage));
 	if (profile->header.state == FORMAT_STATE_STOPPED)
 		print_line(file, "  partial  recording stopped after %s",
 			   units_duration(profile->duration_ns, at));
@@ -190,6 +195,8 @@ static void print_gaps(const struct profile *profile, FILE *file)
 		print_line(file, "  partial  the file could not grow (%s): state at %s",
 			   strerror((int)profile->header.file_error),
 			   units_duration(profile->header.flushed_ns, at));
+	if (profile->damage[0])
+		print_line(file, "  partial  %s", profile_damage_text(profile, damage));
 }
 
 /* A profile with few allocations must not pass for all there were. */
@@ -288,8 +295,9 @@ static void print_others(const struct run_summary *summary, const struct run_fou
 	for (i = first; i < found->count && i < first + OTHERS_MAX; i++)
 		print_other(summary, found->profiles[i].path, file);
 	if (found->count > first + OTHERS_MAX)
-		print_line(file, "  and %u more in %s", found->count - first - OTHERS_MAX,
-			   summary->folder);
+		print_line(file, "  and %u more in %s%s", found->count - first - OTHERS_MAX,
+			   summary->folder,
+			   summary->only ? "" : "; --only NAME records the program NAME alone");
 }
 
 static int64_t rate_of(const char *path)

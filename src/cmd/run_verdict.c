@@ -81,22 +81,32 @@ static void name_site(const struct verdict *verdict, const struct site *site,
 	const struct place *place = places_get(verdict->places, site->place);
 	const struct profile_module *module = places_module(verdict->places, place);
 	const struct symbol *symbol = place->symbol;
-	const char *object = module && module->path[0] ? base_name(module->path)
-						       : "code outside of modules";
+	const char *object = module && module->path[0] ? base_name(module->path) : "[anonymous]";
 	char function[FUNCTION_MAX + 1];
 
 	if (!symbol->function) {
 		snprintf(text, RUN_VERDICT_SIZE, "%.100s+0x%" PRIx64, object, symbol->offset);
 		return;
 	}
-	shorten(names_short(verdict->names, symbol->function), function);
-	if (symbol->file)
+	shorten(names_short(verdict->names, place->location, symbol), function);
+	if (symbol->file && symbol->line)
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s:%u)", function,
 			 base_name(symbol->file), symbol->line);
+	else if (symbol->file)
+		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s)", function, base_name(symbol->file));
 	else if (module)
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s)", function, object);
 	else
 		snprintf(text, RUN_VERDICT_SIZE, "%s", function);
+}
+
+/* The largest that is not the start-up of libraries; that, if there is no other.  NULL: nothing is live. */
+static const struct site *find_holder(const struct sites *sites)
+{
+	for (uint32_t i = 0; i < sites->count && sites->items[i].counts.live_bytes; i++)
+		if (!sites_is_start_up(sites, &sites->items[i]))
+			return &sites->items[i];
+	return sites->count && sites->items[0].counts.live_bytes ? sites->items : NULL;
 }
 
 /* "Session::remember (session.rs:88) holds 371.2 MiB, 90 %"; false: nobody can be named. */
@@ -109,8 +119,8 @@ static bool say_holder(const struct verdict *verdict, char text[RUN_VERDICT_SIZE
 	if (!sites)
 		return false;
 	sites_sort(verdict->sites, SITES_LIVE);
-	site = sites->items;
-	if (!sites->count || !site->counts.live_bytes)
+	site = find_holder(sites);
+	if (!site)
 		return false;
 	name_site(verdict, site, name);
 	snprintf(text, RUN_VERDICT_SIZE, "%.300s holds %s, %s", name,

@@ -6,8 +6,10 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "symbol/jit_label.h"
 #include "symbol/short_name.h"
 
 /* Longer short names are cut: no pattern needs more of them. */
@@ -179,6 +181,17 @@ static enum blame by_parts(const struct subject *subject)
 	return blame == BLAME_OWN ? by_parts(&trait) : blame;
 }
 
+/* Most names that compilers at run time give are no C++: "get size" has no return type. */
+static void set_function(struct subject *subject, const char *raw_name, const char *function)
+{
+	if (!function)
+		return;
+	if (!subject->module[0] && raw_name && !jit_label_has_types(raw_name))
+		snprintf(subject->function, NAME_SIZE, "%s", function);
+	else
+		short_name(function, subject->function, NAME_SIZE);
+}
+
 enum blame blame_of(const char *module, const char *raw_name, const char *function)
 {
 	const char *slash = strrchr(module, '/');
@@ -189,8 +202,7 @@ enum blame blame_of(const char *module, const char *raw_name, const char *functi
 	if (!function)
 		function = raw_name;
 	subject.is_rust = is_rust(raw_name, function);
-	if (function)
-		short_name(function, subject.function, sizeof(subject.function));
+	set_function(&subject, raw_name, function);
 	cut_clone(subject.function);
 	if (!module[0])
 		subject.raw_name = raw_name;

@@ -95,10 +95,12 @@ struct bundle_result {
 	uint64_t profile_bytes;
 	uint32_t places; /* that have a name */
 	uint32_t nameless;
+	uint32_t kept; /* of those with a name: it, or its line, is from the bundle that was replaced */
 	uint64_t source_lines;
 };
 
-/* Writes a new file; one that is there is replaced when the new one is complete. */
+/* Writes a new file; one that is there is replaced when the new one is complete.  Of a bundle of the same process the names that
+ * cannot be found any more are kept. */
 bool bundle_write(const struct bundle_request *request, struct bundle_result *result,
 		  struct error *err);
 

@@ -5,7 +5,6 @@
  * All is made and packed in memory, then written in one go: the header needs the packed sizes.  Of a running process first the profile is
  * copied, then the names are looked up for what the copy has.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,9 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/output.h"
 #include "profile/bundle.h"
+#include "profile/bundle_before.h"
 #include "profile/bundle_source.h"
 #include "profile/bundle_text.h"
 #include "profile/given_names.h"
@@ -28,6 +29,7 @@ struct writer {
 	const struct bundle_request *request;
 	struct profile *profile;
 	struct names *names;
+	struct bundle_before *before; /* what the output replaces; NULL: nothing of this process */
 	struct bundle_bytes parts[BUNDLE_KINDS]; /* unpacked */
 	struct bundle_text text;
 	struct bundle_source source;
@@ -145,14 +147,31 @@ static void write_fast(struct writer *writer, struct bundle_bytes *section,
 	bundle_bytes_number(section, symbol->offset);
 }
 
+/* The functions of a location, and in *fast the one that is not inlined.  A name, or a line, that only the bundle to be replaced
+ * has, is taken from there. */
+static size_t find_names(struct writer *writer, uint32_t location, const struct symbol **symbols,
+			 const struct symbol **fast)
+{
+	const struct given_frames *kept = bundle_before_at(writer->before, location);
+	size_t count = names_at(writer->names, location, symbols);
+
+	*fast = names_at_fast(writer->names, location);
+	if (!kept || ((*symbols)->function && ((*symbols)->file || !kept->symbols->file)))
+		return count;
+	writer->result.kept++;
+	*symbols = kept->symbols;
+	*fast = kept->fast;
+	return kept->count;
+}
+
 /* Returns the number of functions. */
 static size_t write_place(struct writer *writer, struct bundle_bytes *section, uint32_t location)
 {
-	const struct symbol *symbols;
-	size_t count = names_at(writer->names, location, &symbols);
+	const struct symbol *symbols, *fast;
+	size_t count = find_names(writer, location, &symbols, &fast);
 
 	bundle_bytes_number(section, count);
-	write_fast(writer, section, names_at_fast(writer->names, location));
+	write_fast(writer, section, fast);
 	for (size_t i = 0; i < count; i++)
 		write_frame(writer, section, &symbols[i]);
 	ask_for_source(writer, location, symbols, count);
@@ -208,9 +227,13 @@ static void write_modules(struct writer *writer)
 	uint32_t count = writer->profile->module_count;
 
 	bundle_bytes_number(section, count);
-	for (uint32_t i = 0; i < count; i++)
-		bundle_bytes_number(
-			section, bundle_text_add(&writer->text, names_problem(writer->names, i)));
+	for (uint32_t i = 0; i < count; i++) {
+		const char *problem = names_problem(writer->names, i);
+
+		if (problem && bundle_before_has_module(writer->before, i))
+			problem = NULL;
+		bundle_bytes_number(section, bundle_text_add(&writer->text, problem));
+	}
 }
 
 static bool make_sections(struct writer *writer)
@@ -220,6 +243,7 @@ static bool make_sections(struct writer *writer)
 	writer->names = writer->request->symbols
 				? names_new_with(writer->profile, writer->request->symbols)
 				: names_new(writer->profile);
+	writer->before = bundle_before_open(writer->request->output, writer->profile);
 	if (!writer->names || !write_names(writer))
 		return no_memory(writer);
 	write_facts(writer);
@@ -320,10 +344,10 @@ static bool write_file(struct writer *writer, FILE *file, const char *name)
 	write_header(writer, file);
 	for (int kind = 1; kind < BUNDLE_KINDS; kind++)
 		fwrite(writer->packed[kind].bytes, 1, writer->packed[kind].size, file);
-	done = !ferror(file);
-	errno = 0;
-	done = (file == stdout ? fflush(file) : fclose(file)) == 0 && done;
-	return done || error_set_errno(writer->err, "%s", name);
+	done = output_flush(file) || error_set_errno(writer->err, "%s", name);
+	if (file != stdout && fclose(file) != 0 && done)
+		done = error_set_errno(writer->err, "%s", name);
+	return done;
 }
 
 /* As private as the profile. */
@@ -404,6 +428,7 @@ static bool write_output(struct writer *writer)
 
 static void free_writer(struct writer *writer)
 {
+	bundle_before_close(writer->before);
 	names_free(writer->names);
 	profile_close(writer->profile);
 	bundle_text_free(&writer->text);

@@ -299,8 +299,21 @@ static bool look_at_mapping(const struct running_mapping *mapping, void *argumen
 	       !try_path(search, path);
 }
 
-/* The process has ended; what it left may lie here. */
-static bool find_ended(uint32_t pid, char **path, struct error *err)
+/* The bundle that `pmem bundle` makes of the process's profile, by its name; NULL: not there. */
+static char *find_bundle(uint32_t pid)
+{
+	char *path;
+
+	if (asprintf(&path, "pmem.%" PRIu32 ".bundle", pid) < 0)
+		return NULL;
+	if (bundle_is_at(path))
+		return path;
+	free(path);
+	return NULL;
+}
+
+/* The process has ended; what it left may lie here.  more NULL: without its bundle. */
+static bool find_ended(uint32_t pid, const struct kind *more, char **path, struct error *err)
 {
 	struct newest newest = {.dir = opendir("."), .folder = "", .pid = pid};
 
@@ -308,6 +321,8 @@ static bool find_ended(uint32_t pid, char **path, struct error *err)
 		look_for(&newest, &profiles);
 		closedir(newest.dir);
 	}
+	if (!newest.path && more)
+		newest.path = find_bundle(pid);
 	if (!newest.path)
 		return error_set(err,
 				 "%" PRIu32 ": there is no such file and no such process, "
@@ -326,12 +341,12 @@ static bool refuse_map(uint32_t pid, struct error *err)
 			 is_denied ? "; run pmem as its user or as root" : "");
 }
 
-static bool find_process(uint32_t pid, char **path, struct error *err)
+static bool find_process(uint32_t pid, const struct kind *more, char **path, struct error *err)
 {
 	struct search search = {.pid = pid, .start_ticks = running_start_ticks(pid)};
 
 	if (search.start_ticks == 0)
-		return find_ended(pid, path, err);
+		return find_ended(pid, more, path, err);
 	if (!running_each_shared(pid, look_at_mapping, &search))
 		return refuse_map(pid, err);
 	if (!search.path)
@@ -372,7 +387,7 @@ static bool find(const char *name, const struct kind *more, char **path, struct 
 		int error = errno;
 
 		if (error == ENOENT && parse_pid(name, &pid))
-			return find_process(pid, path, err);
+			return find_process(pid, more, path, err);
 		errno = error;
 		return error_set_errno(err, "%s", name);
 	}

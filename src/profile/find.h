@@ -13,13 +13,13 @@
  *   a file        that file;
  *   a pid         the profile that the process has mapped (/proc/PID/maps, reached through /proc/PID/map_files or
  *                 /proc/PID/root if its path does not lead there); of one that has ended, the newest *.prof in the
- *                 current folder that says it is of this pid;
+ *                 current folder that says it is of this pid, else pmem.PID.bundle there;
  *   a folder      the newest *.prof or *.bundle in it, by the end of its last change;
  *   NULL          the newest in the current folder.
  * False: there is none; the message says where one would be and how to make one. */
 bool find_profile(const char *name, char **path, struct error *err);
 
-/* The same, but a folder's bundles are passed over: for who makes them. */
+/* The same, but bundles are passed over: for who makes them. */
 bool find_unbundled(const char *name, char **path, struct error *err);
 
 /* Opens the profile that name means. */

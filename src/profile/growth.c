@@ -321,6 +321,11 @@ const char *growth_kind_name(enum growth_kind kind)
 	return names[kind];
 }
 
+const char *growth_word(const struct growth *growth)
+{
+	return growth->freed_at_end ? "grew" : growth_kind_name(growth->kind);
+}
+
 void growth_at(const struct profile *profile, const struct profile_series *series, uint64_t time_ns,
 	       struct growth_value *value)
 {

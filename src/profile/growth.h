@@ -39,8 +39,11 @@ struct growth_interval {
 void growth_of_process(const struct profile *profile, const struct growth_interval *interval,
 		       struct growth *growth);
 
-/* "growing" and so on, as in the JSON. */
+/* "growing" and so on. */
 const char *growth_kind_name(enum growth_kind kind);
+
+/* The same as in the JSON: "grew" if it grew and most of that was freed at exit, so that nobody takes it for a leak. */
+const char *growth_word(const struct growth *growth);
 
 struct growth_value {
 	uint64_t live_bytes;

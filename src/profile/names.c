@@ -18,6 +18,7 @@
 
 #include "profile/blame.h"
 #include "profile/given_names.h"
+#include "symbol/jit_label.h"
 
 enum { PATH_SIZE = 4096 };
 
@@ -418,9 +419,15 @@ void names_prepare(struct names *names, const bool *wanted)
 	free(sorted);
 }
 
-const char *names_short(struct names *names, const char *function)
+const char *names_short(struct names *names, uint32_t location, const struct symbol *symbol)
 {
-	return symbols_short(names->symbols, function);
+	const struct profile *profile = names->profile;
+	bool is_given = location < profile->location_count &&
+			profile->locations[location].module == 0 && symbol->raw_name;
+
+	if (is_given && !jit_label_has_types(symbol->raw_name))
+		return symbol->function;
+	return symbols_short(names->symbols, symbol->function);
 }
 
 const char *names_problem(struct names *names, uint32_t module)
@@ -433,7 +440,7 @@ const char *names_problem(struct names *names, uint32_t module)
 	if (!found || !strchr(profile->modules[module].path, '/') ||
 	    symbols_problem(found) == SYMBOLS_OK)
 		return NULL;
-	return symbols_problem_text(symbols_problem(found));
+	return symbols_problem_words(found);
 }
 
 /* A module that was loaded again is one file. */

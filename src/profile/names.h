@@ -54,8 +54,9 @@ uint32_t names_site_fast(struct names *names, const struct profile_stack *stack)
  * all, in the order of addresses.  In any other order DWARF that was let go may have to be read again and again. */
 void names_prepare(struct names *names, const bool *wanted);
 
-/* A function without return type, parameters and template arguments; lives as long as names. */
-const char *names_short(struct names *names, const char *function);
+/* The function of a symbol at the location without return type, parameters and template arguments; lives as long as names.  What a
+ * compiler at run time called its code stays whole, unless jit_label_has_types(). */
+const char *names_short(struct names *names, uint32_t location, const struct symbol *symbol);
 
 /* Why a module, of which a name was asked for, has none: "was replaced since"; NULL: it has names. */
 const char *names_problem(struct names *names, uint32_t module);

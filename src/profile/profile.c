@@ -278,7 +278,10 @@ void profile_close(struct profile *profile)
 
 const char *profile_damage_words(const struct profile *profile)
 {
-	return profile->cut_blocks > 0 ? "the file is cut off" : "the file is damaged";
+	if (profile->cut_blocks > 0)
+		return "the file is cut off";
+	return plain32(&profile->header.memory_blocks) > 0 ? "the file could not grow"
+							   : "the file is damaged";
 }
 
 const char *profile_damage_text(const struct profile *profile, char text[PROFILE_DAMAGE_SIZE])
@@ -333,6 +336,21 @@ const char *profile_loss_name(uint32_t loss)
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? names[loss] : "unknown";
+}
+
+const char *profile_blemish_words(uint32_t loss)
+{
+	static const char *const words[FORMAT_LOSS_KINDS] = {
+		[FORMAT_LOSS_STALE_BLOCKS] = "blocks freed behind pmem's back (~: estimated)",
+		[FORMAT_LOSS_TRUNCATED] = "call stacks cut for want of unwind information",
+		[FORMAT_LOSS_SHORT_STACKS] = "call stacks cut for want of room",
+		[FORMAT_LOSS_SAMPLES] = "lifetimes not measured",
+		[FORMAT_LOSS_MODULES] = "modules without room",
+		[FORMAT_LOSS_TIMELINE] = "points of the timeline missing",
+		[FORMAT_LOSS_CHILDREN] = "forked children without a profile",
+	};
+
+	return loss < FORMAT_LOSS_KINDS ? words[loss] : NULL;
 }
 
 uint64_t profile_losses(const struct profile *profile)

@@ -154,7 +154,7 @@ struct profile {
 bool profile_open(const char *path, struct profile **profile, struct error *err);
 void profile_close(struct profile *profile);
 
-/* What the findings in damage mean: "the file is cut off" or "the file is damaged". */
+/* What the findings in damage mean: "the file is cut off", "the file could not grow" or "the file is damaged". */
 const char *profile_damage_words(const struct profile *profile);
 
 enum { PROFILE_DAMAGE_SIZE = 512 };
@@ -167,6 +167,9 @@ const char *profile_hook_name(uint32_t hook);
 
 /* "events" and so on: the names of the log's lost lines. */
 const char *profile_loss_name(uint32_t loss);
+
+/* Of a loss that leaves sums right what it counts, for a person: "lifetimes not measured"; NULL: it is none of these. */
+const char *profile_blemish_words(uint32_t loss);
 
 /* Sum of the losses that make figures wrong or missing: events, internal, profile bytes. */
 uint64_t profile_losses(const struct profile *profile);

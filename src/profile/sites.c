@@ -421,6 +421,25 @@ void sites_sort(struct sites *sites, enum sites_key key)
 	find_heaviest(sites, key);
 }
 
+bool sites_is_start_up(const struct sites *sites, const struct site *site)
+{
+	const struct profile *profile = sites->query.profile;
+	const struct profile_location *location = NULL;
+	const char *path, *slash;
+	uint32_t node;
+
+	if (places_get(sites->query.places, site->place)->own || !profile->stack_count)
+		return false;
+	for (node = profile->stacks[site->heaviest].node; node != 0;
+	     node = profile->nodes[node].parent)
+		location = &profile->locations[profile->nodes[node].location];
+	if (!location || location->special)
+		return false;
+	path = profile->modules[location->module].path;
+	slash = strrchr(path, '/');
+	return strncmp(slash ? slash + 1 : path, "ld-", 3) == 0;
+}
+
 static uint64_t live_at_end(const struct sites *sites, const struct site *site)
 {
 	const struct sites_query *query = &sites->query;

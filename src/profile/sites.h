@@ -108,6 +108,10 @@ void sites_refine(struct sites *sites, unsigned keys);
 /* Largest first; equal ones by bytes allocated, then in the order of the profile.  Sets heaviest.  Places of the sites may change. */
 void sites_sort(struct sites *sites, enum sites_key key);
 
+/* True if the site is what the loader's start-up of libraries allocated, without a frame of the user's: libstdc++'s reserve for
+ * exceptions, in every C++ program.  Nobody is to blame for that. */
+bool sites_is_start_up(const struct sites *sites, const struct site *site);
+
 /* Who makes a heap grow. */
 struct sites_grower {
 	const struct site *site;

@@ -77,10 +77,12 @@ static void say_library(const struct profile *profile, char text[UNSEEN_SIZE])
 
 static void say_new(const struct profile *profile, char text[UNSEEN_SIZE])
 {
+	const char *name = last_part(profile->own_new);
+
 	snprintf(text, UNSEEN_SIZE,
 		 "what C++ code allocates by new is not seen, as %.*s has its own operator new (do "
-		 "this instead: LD_PRELOAD=libpmem.so:libstdc++.so.6, in this order)",
-		 NAME_MAX_SHOWN, last_part(profile->own_new));
+		 "this instead: LD_PRELOAD=libpmem.so:libstdc++.so.6:%.*s, in this order)",
+		 NAME_MAX_SHOWN, name, NAME_MAX_SHOWN, name);
 }
 
 static void say_program(const struct profile *profile, const struct allocators *found,

@@ -155,7 +155,7 @@ static unsigned warn_names(const struct diff_page *page, unsigned side)
 		return 0;
 	warn(page,
 	     "NO NAMES: the program of `%s`%s. Its call stacks match only those of the very same "
-	     "file.",
+	     "file. Name its bundle instead, or pass --sysroot or --debug-dir.",
 	     page->labels[side], *problem + length + 1);
 	return 1;
 }
@@ -414,7 +414,7 @@ static void put_problems(const struct diff_page *page, unsigned side, FILE *file
 	fprintf(file, " In `%s` no names for ", page->labels[side]);
 	put_clean(page, problems[0], file);
 	if (count > 1)
-		fprintf(file, " and %u more modules", count - 1);
+		fprintf(file, " and %u more module%s", count - 1, count == 2 ? "" : "s");
 	fputc('.', file);
 }
 

@@ -10,12 +10,15 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "profile/given_names.h"
 #include "profile/unseen.h"
 #include "profile/when.h"
+#include "report/no_names.h"
 #include "report/page.h"
 
-enum { INDENT = 2 };
+enum { INDENT = 2, FILE_NAME_SIZE = 4096 };
 
 static uint64_t loaded(const _Atomic uint64_t *field)
 {
@@ -39,12 +42,28 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* The profile's own name, also of one that was deleted and is reached through its process's mapping. */
+static const char *file_name(const struct profile *profile, char target[FILE_NAME_SIZE])
+{
+	const char *name = last_part(profile->path);
+	ssize_t length;
+
+	if (strncmp(profile->path, "/proc/", 6) != 0 || !strstr(profile->path, "/map_files/"))
+		return name;
+	length = readlink(profile->path, target, FILE_NAME_SIZE - 1);
+	if (length <= 0)
+		return name;
+	target[length] = '\0';
+	return last_part(target);
+}
+
 static void print_title(const struct report *report)
 {
 	const struct profile *profile = report->profile;
 	const struct output *out = report->out;
 	char date[UNITS_SIZE], duration[UNITS_SIZE];
-	const char *file = last_part(profile->path);
+	char target[FILE_NAME_SIZE];
+	const char *file = file_name(profile, target);
 	struct page_text text;
 	unsigned used = 0, columns = output_columns(file);
 
@@ -116,23 +135,35 @@ static unsigned program_problem(const struct report *report, const char *const *
 	return i;
 }
 
+/* node can name what it compiles, but has to be asked to when it starts. */
+static void warn_compiled(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+
+	if (strcmp(profile->program_name, "node") == 0 && !given_names_compiled(profile) &&
+	    no_names_has_compiled(profile))
+		warn(report, "NO NAMES of JavaScript: node tells them if it is started as `node "
+			     "--perf-basic-prof`.");
+}
+
 /* A report of bare addresses: why it is one, and what helps. */
 static void warn_names(const struct report *report)
 {
 	const char *const *problems = names_problems(report->names);
 	unsigned index = program_problem(report, problems);
 	size_t length = strlen(report->profile->program_name);
-	char *program;
+	char *program, *problem;
 
-	if (!problems || !problems[index] ||
-	    strcmp(problems[index] + length, ": was replaced since") != 0)
+	if (!problems || !problems[index]) {
+		warn_compiled(report);
 		return;
+	}
 	program = clean(report, report->profile->program_name);
-	warn(report,
-	     "NO NAMES: %s was replaced since. Keep the old file and pass --sysroot, or run pmem "
-	     "bundle before you rebuild.",
-	     program ? program : "the program");
+	problem = clean(report, problems[index] + length + 2);
+	warn(report, "NO NAMES: %s %s. %s.", program ? program : "the program",
+	     problem ? problem : "has none", no_names_advice(report->profile, problems[index]));
 	free(program);
+	free(problem);
 }
 
 static void warn_damage(const struct report *report)
@@ -227,8 +258,9 @@ void head_print(const struct report *report)
 	print_title(report);
 	warn_unseen(report);
 	warn_names(report);
-	warn_damage(report);
+	/* The cause comes before what follows from it. */
 	warn_memory_blocks(report);
+	warn_damage(report);
 	warn_losses(report);
 	warn_state(report);
 	fputc('\n', report->out->file);
@@ -290,25 +322,13 @@ void head_print_selection(const struct report *report)
 /* Losses that do not make sums wrong. */
 static void put_blemishes(const struct report *report, FILE *file)
 {
-	static const struct {
-		enum format_loss kind;
-		const char *words;
-	} rows[] = {
-		{FORMAT_LOSS_STALE_BLOCKS, "blocks freed behind pmem's back (~: estimated)"},
-		{FORMAT_LOSS_TRUNCATED, "call stacks cut for want of unwind information"},
-		{FORMAT_LOSS_SHORT_STACKS, "call stacks cut for want of room"},
-		{FORMAT_LOSS_MODULES, "modules without room"},
-		{FORMAT_LOSS_SAMPLES, "lifetimes not measured"},
-		{FORMAT_LOSS_TIMELINE, "points of the timeline missing"},
-		{FORMAT_LOSS_CHILDREN, "forked children without a profile"},
-	};
 	char number[UNITS_SIZE];
-	size_t i;
+	enum format_loss kind;
 
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (loss(report, rows[i].kind))
-			fprintf(file, "; %s %s", units_count(loss(report, rows[i].kind), number),
-				rows[i].words);
+	for (kind = 0; kind < FORMAT_LOSS_KINDS; kind++)
+		if (profile_blemish_words(kind) && loss(report, kind))
+			fprintf(file, "; %s %s", units_count(loss(report, kind), number),
+				profile_blemish_words(kind));
 	if (loaded(&report->profile->header.inherited_freed))
 		fprintf(file, "; %s blocks of the parent process freed",
 			units_count(loaded(&report->profile->header.inherited_freed), number));
@@ -317,18 +337,25 @@ static void put_blemishes(const struct report *report, FILE *file)
 			units_count(loaded(&report->profile->header.unknown_freed), number));
 }
 
+/* But for the program itself: that stands above. */
 static void put_problems(const struct report *report, FILE *file)
 {
 	const char *const *problems = names_problems(report->names);
-	unsigned count = 0;
-	char *text;
+	unsigned program = program_problem(report, problems), count = 0, all = 0;
+	char *text, *problem;
 
-	while (problems && problems[count])
-		count++;
+	while (problems && problems[all])
+		all++;
+	count = all - (program < all);
 	if (!count)
 		return;
-	text = clean(report, problems[0]);
-	fprintf(file, "; no names for %s", text ? text : "?");
+	text = clean(report, problems[program == 0]);
+	problem = text ? strstr(text, ": ") : NULL;
+	if (problem)
+		fprintf(file, "; no names for %.*s, which %s", (int)(problem - text), text,
+			problem + 2);
+	else
+		fprintf(file, "; no names for %s", text ? text : "?");
 	if (count > 1)
 		fprintf(file, " and %u more module%s", count - 1, count == 2 ? "" : "s");
 	free(text);

@@ -186,7 +186,7 @@ static void put_growth(struct json *json, const struct report *report)
 
 	json_key(json, "growth");
 	json_object(json);
-	json_key_string(json, "kind", growth_kind_name(growth->kind));
+	json_key_string(json, "kind", growth_word(growth));
 	json_key(json, "bytes_per_minute");
 	if (known && growth->kind != GROWTH_VARYING)
 		json_int(json, growth->per_minute);

@@ -67,7 +67,7 @@ char *name_function(const struct report *report, const struct name *name)
 	const struct profile_location *location = &report->profile->locations[name->location];
 
 	if (!location->special && !report->options->raw_names && name->symbol->function)
-		return strdup(names_short(report->names, name->symbol->function));
+		return strdup(names_short(report->names, name->location, name->symbol));
 	return name_function_full(report, name);
 }
 

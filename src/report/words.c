@@ -20,7 +20,10 @@ struct best {
 	unsigned count;
 };
 
-static void find_best(const struct report *report, enum sites_key key, struct best *best)
+enum who { ALL, WITHOUT_START_UP };
+
+static void find_best_of(const struct report *report, enum sites_key key, enum who who,
+			 struct best *best)
 {
 	uint32_t i;
 
@@ -30,7 +33,8 @@ static void find_best(const struct report *report, enum sites_key key, struct be
 		int64_t value = sites_value(&site->counts, key);
 		unsigned at = best->count;
 
-		if (value <= 0)
+		if (value <= 0 ||
+		    (who == WITHOUT_START_UP && sites_is_start_up(report->sites, site)))
 			continue;
 		while (at > 0 && sites_value(&best->sites[at - 1]->counts, key) < value)
 			at--;
@@ -42,6 +46,14 @@ static void find_best(const struct report *report, enum sites_key key, struct be
 			best->sites[j] = best->sites[j - 1];
 		best->sites[at] = site;
 	}
+}
+
+/* What starting the libraries took is named only if there is nothing else. */
+static void find_best(const struct report *report, enum sites_key key, struct best *best)
+{
+	find_best_of(report, key, WITHOUT_START_UP, best);
+	if (!best->count)
+		find_best_of(report, key, ALL, best);
 }
 
 static bool has_ended(const struct report *report)

@@ -55,12 +55,6 @@ static bool run(demangler *how, const char *name, int options, struct text *text
 	return text->bytes[0] != 0;
 }
 
-static bool looks_mangled(const char *name)
-{
-	return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0 ||
-	       strncmp(name, "_GLOBAL_", 8) == 0;
-}
-
 /* The optimizer gives a local function that it makes global a number, which only libiberty's demangler of Rust's v0 names knows. */
 static char *without_number(const char *raw_name)
 {
@@ -93,11 +87,17 @@ static char *demangle_plain(const char *raw_name)
 	return result;
 }
 
+bool demangle_is_for(const char *raw_name)
+{
+	return strncmp(raw_name, "_Z", 2) == 0 || strncmp(raw_name, "_R", 2) == 0 ||
+	       strncmp(raw_name, "_GLOBAL_", 8) == 0;
+}
+
 char *demangle(const char *raw_name)
 {
 	char *plain, *result;
 
-	if (!looks_mangled(raw_name) || strnlen(raw_name, NAME_MAX_SIZE) == NAME_MAX_SIZE)
+	if (!demangle_is_for(raw_name) || strnlen(raw_name, NAME_MAX_SIZE) == NAME_MAX_SIZE)
 		return NULL;
 	plain = without_number(raw_name);
 	if (!plain)

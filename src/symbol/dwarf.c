@@ -11,6 +11,7 @@
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ struct dwarf {
 	int fd;
 	char *path;
 	char *search;
-	int debug_fd; /* the separate debug file; -1 = none found so far */
+	int debug_fd;	    /* the separate debug file; -1 = none found so far */
+	char *missing_file; /* its name, if it was not found; NULL: not known */
 	Dwfl_Callbacks callbacks;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
@@ -68,6 +70,8 @@ static int find_debug_file(Dwfl_Module *module, void **data, const char *name, D
 
 	if (fd >= 0 && file && dwarf->debug_fd < 0)
 		dwarf->debug_fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0 && file && link && link[0] && !dwarf->missing_file)
+		dwarf->missing_file = strndup(link, NAME_MAX);
 	return fd;
 }
 
@@ -150,6 +154,7 @@ void dwarf_close(struct dwarf *dwarf)
 		close(dwarf->fd);
 	if (dwarf->debug_fd >= 0)
 		close(dwarf->debug_fd);
+	free(dwarf->missing_file);
 	free(dwarf->path);
 	free(dwarf->search);
 	free(dwarf);
@@ -175,6 +180,11 @@ int dwarf_debug_file(struct dwarf *dwarf)
 	else
 		dwarf_has_any(dwarf);
 	return dwarf->debug_fd;
+}
+
+const char *dwarf_missing_file(const struct dwarf *dwarf)
+{
+	return dwarf->debug_fd < 0 ? dwarf->missing_file : NULL;
 }
 
 /* --- units ----------------------------------------------------------------------------------- */

@@ -46,6 +46,9 @@ void dwarf_find(struct dwarf *dwarf, uint64_t address, struct dwarf_found *found
 /* The separate debug file, which is looked for at the first question: open for reading, and closed by dwarf_close().  -1: none. */
 int dwarf_debug_file(struct dwarf *dwarf);
 
+/* Its name as .gnu_debuglink says it, if it was looked for in vain; NULL: it was not, or the file says none.  Untrusted. */
+const char *dwarf_missing_file(const struct dwarf *dwarf);
+
 /* True if there is any DWARF. */
 bool dwarf_has_any(struct dwarf *dwarf);
 

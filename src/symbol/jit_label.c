@@ -133,3 +133,24 @@ void jit_label_free(struct jit_label *label)
 	free(label->file);
 	*label = (struct jit_label){0};
 }
+
+bool jit_label_has_types(const char *raw_name)
+{
+	static const char
+		word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$.";
+	size_t type = strspn(raw_name, word);
+	const char *name = raw_name + type;
+	size_t length, plain;
+
+	if (demangle_is_for(raw_name))
+		return true;
+	while (type > 0 && strncmp(name, "[]", 2) == 0)
+		name += 2;
+	if (type == 0 || *name++ != ' ')
+		return false;
+	/* Constructors are called <init> and <clinit>. */
+	length = strcspn(name, "(");
+	plain = strspn(name, word);
+	return plain + strspn(name + plain, "<clinit>") == length && memchr(name, '.', length) &&
+	       name[length] == '(' && raw_name[strlen(raw_name) - 1] == ')';
+}

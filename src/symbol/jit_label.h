@@ -24,4 +24,8 @@ struct jit_label {
 bool jit_label_parse(const char *raw_name, struct jit_label *label);
 void jit_label_free(struct jit_label *label);
 
+/* True if the function of such a name has the types of C++, Rust or Java in it, which short_name() takes away: it was mangled, or
+ * is as the JVM writes its maps, "void shop.Order.add(int)".  Blanks and brackets in other names mean something else. */
+bool jit_label_has_types(const char *raw_name);
+
 #endif

@@ -170,12 +170,10 @@ static void add_packed_symbols(struct symbols_module *module, int fd)
 
 	if (unpacked < 0)
 		return;
-	if (symbol_file_read(unpacked, &any, &more) == SYMBOLS_OK && more.is_full) {
-		symbol_file_add(&module->file, &more);
-		module->problem = SYMBOLS_OK;
-	} else {
+	if (symbol_file_read(unpacked, &any, &more) != SYMBOLS_OK || !more.is_full)
 		symbol_file_free(&more);
-	}
+	else if (symbol_file_add(&module->file, &more))
+		module->problem = SYMBOLS_OK;
 	close(unpacked);
 }
 
@@ -198,12 +196,13 @@ static bool read_file(struct symbols_module *module, int fd, const char *path)
 	return module->problem == SYMBOLS_OK || module->problem == SYMBOLS_STRIPPED;
 }
 
-static bool read_own_file(struct symbols_module *module)
+/* The file at its path below root. */
+static bool read_own_file(struct symbols_module *module, const char *root)
 {
 	char *path;
 	bool good;
 
-	if (asprintf(&path, "%s%s", module->symbols->root, module->path) < 0)
+	if (asprintf(&path, "%s%s", root, module->path) < 0)
 		return false;
 	good = read_file(module, open_file(path), path);
 	free(path);
@@ -243,16 +242,22 @@ static bool read_from_server(struct symbols_module *module)
 /* "[vdso]", "linux-vdso.so.1" and "" have no file. */
 static void read_module(struct symbols_module *module)
 {
+	const char *root = module->symbols->root;
 	enum symbols_problem own;
 
 	if (module->is_read)
 		return;
 	module->is_read = true;
 	module->problem = SYMBOLS_NO_FILE;
-	if (!strchr(module->path, '/') || read_own_file(module))
+	if (!strchr(module->path, '/') || read_own_file(module, root))
 		return;
 	own = module->problem;
-	if (!read_by_build_id(module) && !read_from_server(module))
+	if (read_by_build_id(module))
+		return;
+	/* Below a root may be one program only: what is the right file by its build-id is, wherever it lies. */
+	if (root[0] && module->build_id.size > 0 && read_own_file(module, ""))
+		return;
+	if (!read_from_server(module))
 		module->problem = own;
 }
 
@@ -411,6 +416,21 @@ const char *symbols_problem_text(enum symbols_problem problem)
 		return "is stripped: it has no symbols";
 	}
 	return "has no names";
+}
+
+const char *symbols_problem_words(struct symbols_module *module)
+{
+	enum symbols_problem problem = symbols_problem(module);
+	const char *plain = symbols_problem_text(problem), *wanted = NULL, *kept;
+	char *text;
+
+	if (problem == SYMBOLS_STRIPPED && module->dwarf)
+		wanted = dwarf_missing_file(module->dwarf);
+	if (!wanted || asprintf(&text, "is stripped: its symbols are in %s", wanted) < 0)
+		return plain;
+	kept = arena_keep(&module->symbols->arena, text, strlen(text));
+	free(text);
+	return kept ? kept : plain;
 }
 
 const char *symbols_demangle(struct symbols *symbols, const char *raw_name)

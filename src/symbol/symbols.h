@@ -67,6 +67,10 @@ const struct symbol *symbols_find_fast(struct symbols_module *module, uint64_t a
 enum symbols_problem symbols_problem(struct symbols_module *module);
 const char *symbols_problem_text(enum symbols_problem problem);
 
+/* The same of this module, with what its file says of where names are: "is stripped: its symbols are in app.debug".  Untrusted text
+ * that lives as long as symbols. */
+const char *symbols_problem_words(struct symbols_module *module);
+
 /* Demangled, in memory that lives as long as symbols; raw_name itself if it is not mangled. */
 const char *symbols_demangle(struct symbols *symbols, const char *raw_name);
 

@@ -132,10 +132,11 @@ uint32_t names_site_fast(struct names *names, const struct profile_stack *stack)
 	return names_site(names, stack);
 }
 
-const char *names_short(struct names *names, const char *function)
+const char *names_short(struct names *names, uint32_t location, const struct symbol *symbol)
 {
 	(void)names;
-	return function;
+	(void)location;
+	return symbol->function;
 }
 
 const char *names_problem(struct names *names, uint32_t module)

@@ -182,14 +182,15 @@ uint32_t names_site_fast(struct names *names, const struct profile_stack *stack)
 	return names_site(names, stack);
 }
 
-const char *names_short(struct names *names, const char *function)
+const char *names_short(struct names *names, uint32_t location, const struct symbol *symbol)
 {
 	static char texts[SPOTS][128];
 	static unsigned next;
 	char *text = texts[next++ % SPOTS];
 
 	(void)names;
-	short_name(function, text, sizeof(texts[0]));
+	(void)location;
+	short_name(symbol->function, text, sizeof(texts[0]));
 	return text;
 }
 

@@ -297,10 +297,12 @@ static void test_no_names(void **state)
 
 	(void)state;
 	scene.a->names.problems[0] = "server: was replaced since";
-	assert_has(&scene,
-		   "  NO NAMES: the program of `before` was replaced since. Its call stacks match\n"
-		   "  only those of the very same file.\n\n"
-		   "live ");
+	assert_has(
+		&scene,
+		"  NO NAMES: the program of `before` was replaced since. Its call stacks match\n"
+		"  only those of the very same file. Name its bundle instead, or pass --sysroot\n"
+		"  or --debug-dir.\n\n"
+		"live ");
 	scene.a->names.problems[0] = "libx.so: was replaced since";
 	assert_has_not(&scene, "NO NAMES");
 	assert_has(&scene, "In\n  `before` no names for libx.so: was replaced since.");

@@ -198,6 +198,10 @@ static void of_a_process_that_has_ended(void **state)
 	write_profile_of("another", 2000000000, 40);
 	expect("2000000000", "pmem.2000000000.2.prof");
 	expect("200000000", "pmem.200000000.prof");
+	write_bundle("pmem.200000000.bundle", 50);
+	expect("200000000", "pmem.200000000.prof");
+	write_bundle("pmem.300000000.bundle", 50);
+	expect("300000000", "pmem.300000000.bundle");
 	expect_error("20000000",
 		     "20000000: there is no such file and no such process, and it left");
 }

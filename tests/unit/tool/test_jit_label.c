@@ -15,6 +15,34 @@
 
 #include "symbol/jit_label.h"
 
+/* Of C++, Rust and Java, which may be taken away. */
+static void types(void **state)
+{
+	static const char *const with[] = {"_Z4shopIiEvT_", "_RNvCs1_4shop3add",
+					   "void Leak.leakSome(int)", "void shop.Order.<init>()",
+					   "int[][] shop.Order.add(int[], long)"};
+	static const char *const without[] = {"",
+					      "f",
+					      "get size",
+					      "get shop.size",
+					      "f(x)",
+					      "[] a.b()",
+					      "int a.b(",
+					      "int a()",
+					      "int a.b(c) d",
+					      "JS:*get size /a.js:1:2",
+					      "int ",
+					      "a b c.d()",
+					      "LazyCompile:*foo bar /srv/my app/file.js:12",
+					      "std::string shop::name()"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++)
+		assert_true(jit_label_has_types(with[i]));
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++)
+		assert_false(jit_label_has_types(without[i]));
+}
+
 static void labels(void **state)
 {
 	static const struct {
@@ -72,7 +100,7 @@ static void labels(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(labels)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(labels), cmocka_unit_test(types)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,8 +230,28 @@ static void shown_without_own_functions(void **state)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
 		assert_int_equal(names_shown(names, places[i]), 0);
 	assert_int_equal(names_shown(names, LOCATIONS), 0);
-	assert_string_equal(names_short(names, "std::vector<int>::push_back(int)"),
-			    "std::vector<...>::push_back");
+	names_free(names);
+}
+
+/* What compilers at run time gave is shown as it is, but for mangled names. */
+static void short_names(void **state)
+{
+	static const char cxx[] = "std::vector<int>::push_back(int)";
+	static const struct symbol plain = {.function = cxx, .raw_name = cxx};
+	static const struct symbol inlined = {.function = cxx};
+	static const struct symbol mangled = {.function = "void run<int>(int)",
+					      .raw_name = "_Z3runIiEvT_"};
+	static const struct symbol getter = {.function = "get size",
+					     .raw_name = "JS:*get size /a.js:1:2"};
+	struct names *names = names_new(&profile);
+
+	(void)state;
+	assert_string_equal(names_short(names, IN_MAIN, &plain), "std::vector<...>::push_back");
+	assert_string_equal(names_short(names, IN_MAIN, &inlined), "std::vector<...>::push_back");
+	assert_string_equal(names_short(names, IN_JIT, &plain), cxx);
+	assert_string_equal(names_short(names, IN_JIT, &getter), "get size");
+	assert_string_equal(names_short(names, IN_JIT, &mangled), "run<...>");
+	assert_string_equal(names_short(names, LOCATIONS, &plain), "std::vector<...>::push_back");
 	names_free(names);
 }
 
@@ -362,6 +382,7 @@ int main(void)
 		cmocka_unit_test(functions_of_locations),
 		cmocka_unit_test(own_functions_that_are_inlined),
 		cmocka_unit_test(shown_without_own_functions),
+		cmocka_unit_test(short_names),
 		cmocka_unit_test(own_code),
 		cmocka_unit_test(allocation_sites),
 		cmocka_unit_test(problems_are_told),

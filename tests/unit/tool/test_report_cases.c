@@ -181,6 +181,12 @@ static void test_warnings(void **state)
 	assert_has(model, &options, "\n  PARTIAL: recording stopped 1 min after the start,");
 	atomic_init(&model->profile.header.memory_blocks, 7);
 	assert_has(model, &options, "\n  PARTIAL: 7 blocks of the profile found no room");
+	/* What is missing follows from that. */
+	strcpy(model->profile.damage, "3 call stacks are missing");
+	assert_has(
+		model, &options,
+		"are not here.\n  PARTIAL: the file could not grow: 3 call stacks are missing.\n");
+	model->profile.damage[0] = '\0';
 	model->profile.header.sample_bytes = 512 * 1024;
 	assert_has(model, &options, "\n  SAMPLED: one allocation in 512.0 KiB was recorded;");
 	free(model);
@@ -211,8 +217,15 @@ static void test_no_names(void **state)
 	options.view = "summary";
 	fake_problems[1] = "server2: was replaced since";
 	assert_lacks(model, &options, "NO NAMES");
-	fake_problems[1] = "server: is stripped: it has no symbols";
-	assert_lacks(model, &options, "NO NAMES");
+	fake_problems[1] = "server: is stripped: its symbols are in server.debug";
+	assert_has(
+		model, &options,
+		"  NO NAMES: server is stripped: its symbols are in server.debug. Pass\n"
+		"  --debug-dir with the folder of its debug file, or see doc/HOWTO-symbols.md.\n");
+	fake_problems[1] = "server: is not there or cannot be read";
+	assert_has(model, &options,
+		   "  NO NAMES: server is not there or cannot be read. Pass --sysroot or\n"
+		   "  --debug-dir, or see doc/HOWTO-symbols.md.\n");
 	free(model);
 }
 
