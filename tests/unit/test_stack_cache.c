@@ -566,37 +566,24 @@ static int begin_gathering(void **state)
 	return failed;
 }
 
+#define ALL(setup)                                                                                 \
+	cmocka_unit_test_setup(every_length, setup),                                               \
+		cmocka_unit_test_setup(every_check_counts, setup),                                 \
+		cmocka_unit_test_setup(the_key_counts, setup),                                     \
+		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, setup),                  \
+		cmocka_unit_test_setup(checks_on_many_pages, setup),                               \
+		cmocka_unit_test_setup(four_ways, setup), cmocka_unit_test_setup(cooldown, setup), \
+		cmocka_unit_test_setup(unclean_entries_end_with_mappings, setup),                  \
+		cmocka_unit_test_setup(rooms, setup), cmocka_unit_test_setup(full_cache, setup),   \
+		cmocka_unit_test_setup(grows_for_what_comes_again, setup),                         \
+		cmocka_unit_test_setup(does_not_grow_without_need, setup),                         \
+		cmocka_unit_test_setup(grows_not_without_memory, setup),                           \
+		cmocka_unit_test_setup(exhausted_memory, setup),                                   \
+		cmocka_unit_test_setup(sizes, setup)
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(every_length, begin),
-		cmocka_unit_test_setup(every_check_counts, begin),
-		cmocka_unit_test_setup(the_key_counts, begin),
-		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, begin),
-		cmocka_unit_test_setup(checks_on_many_pages, begin),
-		cmocka_unit_test_setup(four_ways, begin),
-		cmocka_unit_test_setup(cooldown, begin),
-		cmocka_unit_test_setup(unclean_entries_end_with_mappings, begin),
-		cmocka_unit_test_setup(rooms, begin),
-		cmocka_unit_test_setup(full_cache, begin),
-		cmocka_unit_test_setup(grows_for_what_comes_again, begin),
-		cmocka_unit_test_setup(does_not_grow_without_need, begin),
-		cmocka_unit_test_setup(grows_not_without_memory, begin),
-		cmocka_unit_test_setup(exhausted_memory, begin),
-		cmocka_unit_test_setup(sizes, begin),
-		cmocka_unit_test_setup(every_length, begin_gathering),
-		cmocka_unit_test_setup(every_check_counts, begin_gathering),
-		cmocka_unit_test_setup(the_key_counts, begin_gathering),
-		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, begin_gathering),
-		cmocka_unit_test_setup(checks_on_many_pages, begin_gathering),
-		cmocka_unit_test_setup(four_ways, begin_gathering),
-		cmocka_unit_test_setup(cooldown, begin_gathering),
-		cmocka_unit_test_setup(unclean_entries_end_with_mappings, begin_gathering),
-		cmocka_unit_test_setup(rooms, begin_gathering),
-		cmocka_unit_test_setup(full_cache, begin_gathering),
-		cmocka_unit_test_setup(exhausted_memory, begin_gathering),
-		cmocka_unit_test_setup(sizes, begin_gathering),
-	};
+	const struct CMUnitTest tests[] = {ALL(begin), ALL(begin_gathering)};
 
 	stack_check_choose(); /* with either result */
 	return cmocka_run_group_tests_name("stack_cache", tests, NULL, NULL);
