@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "config.h"
 #include "libpmem/counters.h"
 #include "libpmem/peak.h"
 #include "libpmem/process.h"
@@ -41,6 +42,9 @@ struct thread {
 	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
 	uintptr_t entered;    /* owner only: frame address at the latest event of a nested struct */
 	uint32_t slow_events; /* owner only: allocations that were not on the fast path */
+#if PMEM_VERIFY
+	uintptr_t *verify_buffer; /* owner only: of verify.c; NULL until the first event */
+#endif
 };
 
 /* In ready: an event of this thread is being recorded.  In mark: the caches are good for nothing yet.

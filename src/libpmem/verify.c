@@ -32,8 +32,6 @@ struct frames {
 
 static _Atomic uint64_t captures, frames_seen, walk_differences, samples, sample_differences;
 static _Atomic bool ready;
-/* Room for BUFFER_SIZE bytes; NULL while a comparison uses it, for the handlers that interrupt that. */
-static __thread uintptr_t *spare __attribute__((tls_model("initial-exec")));
 
 void verify_init(void)
 {
@@ -143,40 +141,27 @@ static void compare_backtrace(const struct thread *thread, const uintptr_t *fp,
 	print("call stack | backtrace()", ours, &other);
 }
 
-static uintptr_t *take_buffer(void)
+/* Room for BUFFER_SIZE bytes, the thread's own; NULL if there is no memory. */
+static uintptr_t *buffer_of(struct thread *thread)
 {
-	uintptr_t *buffer = spare;
-
-	spare = NULL;
-	return buffer ? buffer : sys_map(BUFFER_SIZE);
-}
-
-static void give_buffer(uintptr_t *buffer)
-{
-	if (spare)
-		sys_unmap(buffer, BUFFER_SIZE);
-	else
-		spare = buffer;
+	if (!thread->verify_buffer)
+		thread->verify_buffer = sys_map(BUFFER_SIZE);
+	return thread->verify_buffer;
 }
 
 void verify_capture(struct thread *thread, const uintptr_t *fp, uint32_t stack_id)
 {
 	struct frames ours;
 	uint32_t hook = tree_stack_hook(stack_id);
-	uintptr_t *buffer = take_buffer();
+	uintptr_t *buffer = buffer_of(thread);
 
-	if (!buffer)
+	if (!buffer || hook == FORMAT_NO_HOOK)
 		return;
-	if (hook == FORMAT_NO_HOOK) {
-		give_buffer(buffer);
-		return;
-	}
 	ours = tree_frames(stack_id, buffer);
 	compare_walk(thread, fp, &ours);
 	if (atomic_load_explicit(&captures, memory_order_relaxed) % SAMPLE_EVERY == 0 &&
 	    atomic_load_explicit(&ready, memory_order_acquire))
 		compare_backtrace(thread, fp, &ours);
-	give_buffer(buffer);
 }
 
 static void report_number(struct text *text, const char *name, _Atomic uint64_t *value)
