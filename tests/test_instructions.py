@@ -9,10 +9,12 @@ import re
 import shutil
 import subprocess
 
+import pmem_run
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEW, MANY = 20000, 60000
+JEMALLOC = pmem_run.installed("libjemalloc.so.2")
 
 pytestmark = pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind here")
 
@@ -24,28 +26,32 @@ def pair(tmp_path_factory):
     return program
 
 
-def count(pair, folder, lib, pairs, options):
+def count(pair, folder, preload, pairs, options):
     """Instructions in measure(), with all that it calls."""
     folder.mkdir()
     # Not for valgrind itself; and no snapshots, which come by the clock.
-    preload = ["env", "LD_PRELOAD=%s" % lib] if lib else ["env"]
     environment = {**os.environ, "PMEM_CHURN_THRESH": str(10**12), "PMEM_TIMELINE_MS": "0"}
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--toggle-collect=measure",
-                    "--callgrind-out-file=%s/out.%%p" % folder, *preload, pair, "-r", "1", "-n", str(pairs), *options],
+                    "--callgrind-out-file=%s/out.%%p" % folder, "env", "LD_PRELOAD=%s" % preload, pair, "-r", "1", "-n", str(pairs), *options],
                    cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
     found = [re.search(r"^(?:summary|totals): (\d+)", path.read_text(), re.M) for path in folder.glob("out.*")]
     return max(int(match[1]) for match in found if match)
 
 
-def each(pair, folder, lib, options):
-    few, many = (count(pair, folder / str(n), lib, n, options) for n in (FEW, MANY))
+def each(pair, folder, preload, options):
+    folder.mkdir()
+    few, many = (count(pair, folder / str(n), preload, n, options) for n in (FEW, MANY))
     return (many - few) / (MANY - FEW)
 
 
 @pytest.mark.parametrize("options,budget", [(["5"], 252), (["20"], 306), (["-p", "leaves", "20"], 312)])
 def test_a_repeating_call_site_costs_no_more_than(pair, lib, tmp_path, options, budget):
-    bare, mine = tmp_path / "bare", tmp_path / "mine"
-    bare.mkdir()
-    mine.mkdir()
-    added = each(pair, mine, lib, options) - each(pair, bare, None, options)
+    added = each(pair, tmp_path / "mine", lib, options) - each(pair, tmp_path / "bare", "", options)
     assert 100 < added <= budget
+
+
+@pytest.mark.skipif(not JEMALLOC, reason="no libjemalloc.so.2 here (Debian: libjemalloc2)")
+def test_over_another_allocator_it_costs_little_more(pair, lib, tmp_path):
+    both = "%s:%s" % (lib, JEMALLOC)
+    added = each(pair, tmp_path / "mine", both, ["20"]) - each(pair, tmp_path / "bare", JEMALLOC, ["20"])
+    assert 100 < added <= 352

@@ -260,7 +260,9 @@ void *pvalloc(size_t size)
 
 size_t malloc_usable_size(void *block)
 {
-	if (!block || !real_resolve() || !real.malloc_usable_size)
+	if (!block)
+		return 0;
+	if (!real.malloc_usable_size && (!real_resolve() || !real.malloc_usable_size))
 		return 0;
 	return real_is_boot(block) ? real_boot_size(block) : real.malloc_usable_size(block);
 }

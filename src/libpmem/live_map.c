@@ -79,6 +79,7 @@ static bool begin_map(void)
 	live_map.top = map_sparse(TOP_SIZE);
 	live_map.addr_limit = live_map.top ? (uintptr_t)1 << ARCH_ADDRESS_BITS : 0;
 	live_map.fast_limit = live_map.granule_log2 == LIVE_MAP_FAST_LOG2 ? live_map.addr_limit : 0;
+	live_map.fine_limit = live_map.granule_log2 == LIVE_MAP_FINE_LOG2 ? live_map.addr_limit : 0;
 	atomic_store_explicit(&leaves, NULL, memory_order_relaxed);
 	return live_map.top != NULL;
 }

@@ -16,6 +16,7 @@
 enum {
 	LIVE_MAP_SPAN_LOG2 = 26,
 	LIVE_MAP_FAST_LOG2 = 5,
+	LIVE_MAP_FINE_LOG2 = 4,
 	LIVE_MAP_TAIL = 3, /* cells after a leaf's last granule, for the size of the block that begins there */
 };
 
@@ -30,13 +31,14 @@ struct live_map {
 	_Atomic(struct live_cell *) *top;
 	uintptr_t addr_limit; /* addresses are below; 0 while there is no map */
 	uintptr_t fast_limit; /* the same if granules have LIVE_MAP_FAST_LOG2, else 0 */
+	uintptr_t fine_limit; /* the same if granules have LIVE_MAP_FINE_LOG2, else 0 */
 	uint32_t granule_log2;
 };
 
 /* Hidden: read without a detour through the global offset table. */
 extern __attribute__((visibility("hidden"))) struct live_map live_map;
 
-/* Begins a map with granules of 1 << granule_log2 bytes, 4 or 5.  Returns false (and counts FORMAT_LOSS_MEMORY) when
+/* Begins a map with granules of 1 << granule_log2 bytes, LIVE_MAP_FINE_LOG2 or LIVE_MAP_FAST_LOG2.  Returns false (and counts FORMAT_LOSS_MEMORY) when
  * memory is exhausted. */
 bool live_map_init(uint32_t granule_log2);
 
@@ -58,6 +60,15 @@ size_t live_map_resident(void);
 static inline struct live_cell *live_map_fast_leaf(uintptr_t addr)
 {
 	if (__builtin_expect(addr >= live_map.fast_limit, 0))
+		return NULL;
+	/* Acquire: pairs with the release in live_map_make_leaf(). */
+	return atomic_load_explicit(&live_map.top[addr >> LIVE_MAP_SPAN_LOG2], memory_order_acquire);
+}
+
+/* The leaf of addr if there is one and granules have LIVE_MAP_FINE_LOG2; else NULL. */
+static inline struct live_cell *live_map_fine_leaf(uintptr_t addr)
+{
+	if (__builtin_expect(addr >= live_map.fine_limit, 0))
 		return NULL;
 	/* Acquire: pairs with the release in live_map_make_leaf(). */
 	return atomic_load_explicit(&live_map.top[addr >> LIVE_MAP_SPAN_LOG2], memory_order_acquire);

@@ -4,12 +4,7 @@
  *
  * Cells, 0 = no block begins here (call-stack ids start at 1):
  *   slack     id << 5 | slack        slack LIVE_SLACK_SIDE: size in the side table
- *   two-cell  id << 6 | code << 1    code 0..16: the size; CODE_NEXT: size in the next cell;
- *                                    CODE_SIDE: size in the side table
- *             size << 1 | 1          a size cell.  SIZE_LONG: low 31 bits, then the rest of the size,
- *                                    in the two size cells after it
- * The lowest bit keeps a size from being taken for a block when blocks freed past the hooks leave
- * cells behind.
+ *   two-cell  see live_two_cell.h
  *
  * Who writes a cell: the owner of the block that begins there or, for size cells, reaches there.
  * Ownership passes from thread to thread through the real allocator, which orders memory; so the
@@ -24,17 +19,13 @@
 #include <stdatomic.h>
 
 #include "libpmem/live_map.h"
+#include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
 #include "libpmem/side_table.h"
 
 enum {
-	CELL_GRANULE_LOG2 = 4,
-	CODE_SIDE = 30,
-	CODE_NEXT = 31,
 	SIZE_CELLS_MAX = LIVE_MAP_TAIL, /* that one block has after its head */
 };
-
-#define SIZE_LONG ((size_t)0x7fffffff) /* this size and above: more than one size cell */
 
 /* Immutable after live_table_init(). */
 static enum live_layout layout;
@@ -173,54 +164,12 @@ static bool slack_take(struct live_cell *leaf, uintptr_t addr, struct live_block
 
 /* --- two-cell layout --- */
 
-static inline bool is_size(uint32_t value)
-{
-	return value & 1;
-}
-
-static inline bool is_head(uint32_t value)
-{
-	return value != 0 && !(value & 1);
-}
-
-static inline uint32_t code_of(uint32_t head)
-{
-	return head >> 1 & 31;
-}
-
-static inline uint32_t make_head(uint32_t stack_id, uint32_t code)
-{
-	return stack_id << 6 | code << 1;
-}
-
-static inline uint32_t make_size(size_t size)
-{
-	return (uint32_t)size << 1 | 1;
-}
-
-/* All bits set if condition, else 0, in a way that the compiler does not turn into a branch: sizes
- * on either side of LIVE_INLINE_MAX follow each other at random, and a mispredicted branch costs more
- * than everything else here. */
-static inline uintptr_t mask_if(bool condition)
-{
-	uintptr_t mask = -(uintptr_t)condition;
-
-	__asm__("" : "+r"(mask));
-	return mask;
-}
-
-static inline struct live_cell *choose(uintptr_t mask, struct live_cell *if_set,
-				       struct live_cell *if_clear)
-{
-	return (struct live_cell *)(((uintptr_t)if_set & mask) | ((uintptr_t)if_clear & ~mask));
-}
-
 /* Size cells that a block of size takes after its head. */
 static uint32_t size_cells(size_t size)
 {
 	if (size <= LIVE_INLINE_MAX)
 		return 0;
-	return size < SIZE_LONG ? 1 : SIZE_CELLS_MAX;
+	return size < TWO_CELL_LONG ? 1 : SIZE_CELLS_MAX;
 }
 
 /* Reads and clears the size cells after head.  They belong to the head's block as long as they are
@@ -232,13 +181,13 @@ static size_t take_size_cells(struct live_cell *head)
 	for (uint32_t i = 0; i < SIZE_CELLS_MAX; i++) {
 		uint32_t value = cell_load(head + 1 + i);
 
-		if (!is_size(value) || !cell_clear(head + 1 + i, value))
+		if (!two_cell_is_size(value) || !cell_clear(head + 1 + i, value))
 			break;
 		part[i] = value >> 1;
-		if (i == 0 && part[0] != SIZE_LONG)
+		if (i == 0 && part[0] != TWO_CELL_LONG)
 			break;
 	}
-	return part[0] == SIZE_LONG ? part[1] | part[2] << 31 : part[0];
+	return part[0] == TWO_CELL_LONG ? part[1] | part[2] << 31 : part[0];
 }
 
 /* Takes out the block whose head is in cell, that of addr. */
@@ -246,13 +195,14 @@ static __attribute__((noinline, cold)) bool two_cell_remove(struct live_cell *ce
 							    struct live_block *block)
 {
 	uint32_t value = cell_load(cell);
-	struct live_block found = {.addr = addr, .stack_id = value >> 6, .size = code_of(value)};
+	struct live_block found = {
+		.addr = addr, .stack_id = value >> 6, .size = two_cell_code(value)};
 
-	if (!is_head(value) || !cell_clear(cell, value))
+	if (!two_cell_is_head(value) || !cell_clear(cell, value))
 		return false;
-	if (code_of(value) == CODE_NEXT)
+	if (two_cell_code(value) == TWO_CELL_NEXT)
 		found.size = take_size_cells(cell);
-	else if (code_of(value) == CODE_SIDE)
+	else if (two_cell_code(value) == TWO_CELL_SIDE)
 		side_take(&found);
 	*block = found;
 	return true;
@@ -262,18 +212,19 @@ static __attribute__((noinline, cold)) bool two_cell_remove(struct live_cell *ce
  * its size there.  Returns false if there was none. */
 static bool two_cell_evict(struct live_cell *cell, uintptr_t addr, struct live_block *stale)
 {
-	uintptr_t before = (addr & (LIVE_MAP_SPAN - 1)) >> CELL_GRANULE_LOG2; /* cells in the leaf */
+	uintptr_t before = (addr & (LIVE_MAP_SPAN - 1)) >> LIVE_MAP_FINE_LOG2; /* cells in the leaf */
 	uint32_t value = cell_load(cell);
 
-	if (is_head(value))
+	if (two_cell_is_head(value))
 		return two_cell_remove(cell, addr, stale);
-	for (uintptr_t back = 1; is_size(value) && back <= SIZE_CELLS_MAX && back <= before; back++) {
+	for (uintptr_t back = 1;
+	     two_cell_is_size(value) && back <= SIZE_CELLS_MAX && back <= before; back++) {
 		uint32_t owner = cell_load(cell - back);
 
-		if (is_head(owner) && code_of(owner) == CODE_NEXT)
-			return two_cell_remove(cell - back, addr - (back << CELL_GRANULE_LOG2),
+		if (two_cell_is_head(owner) && two_cell_code(owner) == TWO_CELL_NEXT)
+			return two_cell_remove(cell - back, addr - (back << LIVE_MAP_FINE_LOG2),
 					       stale);
-		if (!is_size(owner))
+		if (!two_cell_is_size(owner))
 			break;
 	}
 	cell_store(cell, 0);
@@ -287,7 +238,7 @@ static uint32_t two_cell_evict_all(struct live_cell *cell, const struct live_blo
 	uint32_t evicted = 0;
 
 	for (uint32_t i = 0; i <= size_cells(block->size); i++)
-		evicted += two_cell_evict(cell + i, block->addr + (i << CELL_GRANULE_LOG2),
+		evicted += two_cell_evict(cell + i, block->addr + (i << LIVE_MAP_FINE_LOG2),
 					  evicted ? &ignored : stale);
 	return evicted;
 }
@@ -297,66 +248,40 @@ static __attribute__((noinline, cold)) enum live_put two_cell_put_slow(
 {
 	uint32_t evicted = two_cell_evict_all(cell, block, stale);
 	size_t size = block->size;
-	uint32_t code = CODE_NEXT;
+	uint32_t code = TWO_CELL_NEXT;
 
 	if (block->birth_ns != 0 && side_put(block)) {
-		cell_publish(cell, make_head(block->stack_id, CODE_SIDE));
+		cell_publish(cell, two_cell_head(block->stack_id, TWO_CELL_SIDE));
 		return put_result(evicted);
 	}
 	if (block->birth_ns != 0)
 		loss_add(FORMAT_LOSS_SAMPLES, 1);
 	if (size <= LIVE_INLINE_MAX) {
 		code = (uint32_t)size;
-	} else if (size < SIZE_LONG) {
-		cell_store(cell + 1, make_size(size));
+	} else if (size < TWO_CELL_LONG) {
+		cell_store(cell + 1, two_cell_size(size));
 	} else {
-		cell_store(cell + 1, make_size(SIZE_LONG));
-		cell_store(cell + 2, make_size(size & SIZE_LONG));
-		cell_store(cell + 3, make_size(size >> 31));
+		cell_store(cell + 1, two_cell_size(TWO_CELL_LONG));
+		cell_store(cell + 2, two_cell_size(size & TWO_CELL_LONG));
+		cell_store(cell + 3, two_cell_size(size >> 31));
 	}
-	cell_publish(cell, make_head(block->stack_id, code));
+	cell_publish(cell, two_cell_head(block->stack_id, code));
 	return put_result(evicted);
 }
 
-static inline enum live_put two_cell_put(struct live_cell *leaf, const struct live_block *block,
-					 struct live_block *stale)
+static enum live_put two_cell_put(struct live_cell *leaf, const struct live_block *block,
+				  struct live_block *stale)
 {
-	struct live_cell *cell = live_map_cell(leaf, block->addr, CELL_GRANULE_LOG2);
-	struct live_cell nowhere;
-	size_t size = block->size;
-	uintptr_t wide = mask_if(size > LIVE_INLINE_MAX);
-	/* The next cell may be another thread's: looked at always, used only if this block has it. */
-	uint32_t there = cell_load(cell) | (cell_load(cell + 1) & (uint32_t)wide);
-
-	if (__builtin_expect(there != 0 || block->birth_ns != 0 || size >= SIZE_LONG, 0))
-		return two_cell_put_slow(cell, block, stale);
-	cell_store(choose(wide, cell + 1, &nowhere), make_size(size));
-	cell_publish(cell,
-		     make_head(block->stack_id, (uint32_t)((size & ~wide) | (CODE_NEXT & wide))));
-	return LIVE_PUT_OK;
+	if (block->birth_ns == 0 &&
+	    live_table_put_two_cell(block->addr, block->size, block->stack_id))
+		return LIVE_PUT_OK;
+	return two_cell_put_slow(live_map_cell(leaf, block->addr, LIVE_MAP_FINE_LOG2), block, stale);
 }
 
-static inline bool two_cell_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
+static bool two_cell_take(struct live_cell *leaf, uintptr_t addr, struct live_block *block)
 {
-	struct live_cell *cell = live_map_cell(leaf, addr, CELL_GRANULE_LOG2);
-	struct live_cell nowhere;
-	uint32_t value = cell_load(cell);
-	uint32_t next = cell_load(cell + 1);
-	uint32_t code = code_of(value);
-	uintptr_t wide = mask_if(code == CODE_NEXT);
-	bool odd_size = ((next & 1) ^ 1) | (next == UINT32_MAX); /* no size cell, or SIZE_LONG */
-
-	if (!is_head(value))
-		return false;
-	if (__builtin_expect((code == CODE_SIDE) | (odd_size & wide), 0))
-		return two_cell_remove(cell, addr, block);
-	cell_store(cell, 0);
-	cell_store(choose(wide, cell + 1, &nowhere), 0);
-	block->addr = addr;
-	block->size = ((next >> 1) & wide) | (code & ~wide);
-	block->stack_id = value >> 6;
-	block->birth_ns = 0;
-	return true;
+	return live_table_take_two_cell(addr, block) ||
+	       two_cell_remove(live_map_cell(leaf, addr, LIVE_MAP_FINE_LOG2), addr, block);
 }
 
 /* --- both --- */
@@ -364,7 +289,7 @@ static inline bool two_cell_take(struct live_cell *leaf, uintptr_t addr, struct 
 bool live_table_init(enum live_layout chosen)
 {
 	layout = chosen;
-	return live_map_init(chosen == LIVE_SLACK ? LIVE_SLACK_GRANULE_LOG2 : CELL_GRANULE_LOG2);
+	return live_map_init(chosen == LIVE_SLACK ? LIVE_SLACK_GRANULE_LOG2 : LIVE_MAP_FINE_LOG2);
 }
 
 /* The first block in its leaf, or in none. */
@@ -408,7 +333,8 @@ bool live_table_take_inherited(uintptr_t addr)
 		uint32_t value = cell ? cell_load(cell) : 0;
 
 		/* Size cells stay: nothing is put into this map any more, and a size is no block. */
-		if ((layout == LIVE_SLACK ? value != 0 : is_head(value)) && cell_clear(cell, value))
+		if ((layout == LIVE_SLACK ? value != 0 : two_cell_is_head(value)) &&
+		    cell_clear(cell, value))
 			return true;
 	}
 	return false;

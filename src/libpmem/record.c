@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "libpmem/assert.h"
+#include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
 #include "libpmem/snapshot.h"
@@ -111,7 +112,8 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size)
 {
 	histogram_size(tree_stack(stack_id), size);
-	if (entry)
+	/* A call stack's first size class never changes. */
+	if (entry && !entry->size_span)
 		stack_cache_set_sizes(entry);
 }
 
@@ -125,7 +127,6 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	enum live_put put;
 
 	ASSERT(stack_id > 0 && stack_id < tree_stack_limit());
-	verify_capture(thread, event->fp, stack_id);
 	if (record_samples(counter_of(thread, stack_id)))
 		live.birth_ns = sys_monotonic_ns();
 	/* Into the side table, so that the free takes the slow path and looks who calls. */
@@ -150,6 +151,7 @@ __attribute__((noinline)) void *record_alloc_slow(struct thread *thread,
 						  const struct record_event *event)
 {
 	struct stack_cache_entry *entry;
+	uint32_t stack_id;
 
 	if (!thread)
 		thread = thread_enter();
@@ -161,16 +163,22 @@ __attribute__((noinline)) void *record_alloc_slow(struct thread *thread,
 	else if (thread->mark != process_mark_now())
 		refresh(thread);
 	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
-	alloc_at(thread, event, entry ? entry->stack_id : capture(thread, event), entry);
+	stack_id = entry ? entry->stack_id : capture(thread, event);
+	verify_capture(thread, event->fp, stack_id);
+	alloc_at(thread, event, stack_id, entry);
 	return event->block;
 }
 
 __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 						  const struct record_event *event)
 {
+	uint32_t stack_id;
+
 	if (record_in_loader(event->fp[1]))
 		return record_alloc_slow(thread, event);
-	alloc_at(thread, event, capture(thread, event), NULL);
+	stack_id = capture(thread, event);
+	verify_capture(thread, event->fp, stack_id);
+	alloc_at(thread, event, stack_id, NULL);
 	return event->block;
 }
 
@@ -185,20 +193,38 @@ __attribute__((noinline)) void *record_alloc_count(struct thread *thread,
 	return block;
 }
 
+/* The event is in the entry: where the return address lies, and the hook. */
+static void alloc_known(struct thread *thread, struct stack_cache_entry *entry, void *block,
+			size_t size)
+{
+	const struct record_event event = {block, size, (const uintptr_t *)entry->slot - 1,
+					   (enum format_hook)(entry->key >> STACK_CACHE_HOOK_SHIFT)};
+
+	alloc_at(thread, &event, entry->stack_id, entry);
+}
+
 __attribute__((noinline)) void *record_alloc_known(struct thread *thread,
-						   struct stack_cache_entry *entry,
-						   const struct record_event *event)
+						   struct stack_cache_entry *entry, void *block,
+						   size_t size)
 {
 	/* Most often it is just a size of another class than the call stack's first one. */
 	if (record_samples(entry->counter) ||
-	    !live_table_put_fast((uintptr_t)event->block, event->size, entry->stack_id)) {
-		alloc_at(thread, event, entry->stack_id, entry);
-		return event->block;
+	    (!live_table_put_fast((uintptr_t)block, size, entry->stack_id) &&
+	     !live_table_put_two_cell((uintptr_t)block, size, entry->stack_id))) {
+		alloc_known(thread, entry, block, size);
+		return block;
 	}
-	verify_capture(thread, event->fp, entry->stack_id);
-	count_sizes(entry->stack_id, entry, event->size);
-	thread->last_alloc = (uintptr_t)event->block;
-	return record_alloc_count(thread, entry, event->block, event->size);
+	count_sizes(entry->stack_id, entry, size);
+	return record_alloc_finish(thread, entry, block, size);
+}
+
+__attribute__((noinline)) void *record_alloc_other(struct thread *thread,
+						   struct stack_cache_entry *entry, void *block,
+						   size_t size)
+{
+	if (__builtin_expect(!live_table_put_two_cell((uintptr_t)block, size, entry->stack_id), 0))
+		return record_alloc_known(thread, entry, block, size);
+	return record_alloc_finish(thread, entry, block, size);
 }
 
 /* What an event leaves to do when it is counted: the peak's window, or a snapshot. */
@@ -287,6 +313,16 @@ __attribute__((noinline)) void record_free_slow(struct thread *thread, void *blo
 	if (block && !real_is_boot(block))
 		real.free(block);
 	unmapped(size);
+}
+
+__attribute__((noinline)) void record_free_other(struct thread *thread, void *block, uintptr_t ra)
+{
+	struct live_block live;
+
+	if (__builtin_expect(live_table_take_two_cell((uintptr_t)block, &live), 1))
+		record_free_finish(thread, &live);
+	else
+		record_free_slow(thread, block, ra);
 }
 
 __attribute__((noinline)) void record_free_count(struct thread *thread, void *block, size_t size,

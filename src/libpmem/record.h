@@ -38,13 +38,17 @@ struct record_event {
 void *record_alloc_slow(struct thread *thread, const struct record_event *event); /* all of it */
 void *record_alloc_miss(struct thread *thread,
 			const struct record_event *event); /* not in the stack cache */
-/* not an everyday block */
-void *record_alloc_known(struct thread *thread, struct stack_cache_entry *entry,
-			 const struct record_event *event);
+/* The call stack is known; the block is not an everyday one, or in the other layout of the live table. */
+void *record_alloc_known(struct thread *thread, struct stack_cache_entry *entry, void *block,
+			 size_t size);
+void *record_alloc_other(struct thread *thread, struct stack_cache_entry *entry, void *block,
+			 size_t size);
 void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry, void *block,
 			 size_t size);
 void *record_alloc_end(struct thread *thread, void *block);
 void record_free_slow(struct thread *thread, void *block, uintptr_t ra); /* all of it */
+void record_free_other(struct thread *thread, void *block,
+		       uintptr_t ra); /* as record_alloc_other() */
 void record_free_count(struct thread *thread, void *block, size_t size, uint32_t stack_id);
 void record_free_end(struct thread *thread, void *block);
 
@@ -67,27 +71,12 @@ static inline bool record_samples(const struct format_counter *counter)
 	return (count ^ 0x5bd1e995u) * 0x9e3779b1u < UINT32_MAX / PMEM_LIFETIME_SAMPLE;
 }
 
-/* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
- * address lies at fp[1].  Returns block. */
-static inline __attribute__((always_inline)) void *record_alloc(void *block, size_t size,
-								const uintptr_t *fp,
-								enum format_hook hook)
+/* The rest of an allocation that is in the live table. */
+static inline __attribute__((always_inline)) void *record_alloc_finish(
+	struct thread *thread, struct stack_cache_entry *entry, void *block, size_t size)
 {
-	struct thread *thread = thread_enter_fast();
-	struct stack_cache_entry *entry;
 	bool settle;
 
-	if (__builtin_expect(!thread, 0))
-		return record_alloc_slow(NULL, &(struct record_event){block, size, fp, hook});
-	entry = stack_cache_find(&thread->stacks, fp, hook);
-	if (__builtin_expect(!entry, 0))
-		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
-	if (__builtin_expect(record_samples(entry->counter), 0) ||
-	    __builtin_expect(size - entry->size_min >= entry->size_span, 0) ||
-	    __builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
-		return record_alloc_known(thread, entry,
-					  &(struct record_event){block, size, fp, hook});
-	verify_capture(thread, fp, entry->stack_id);
 	thread->last_alloc = (uintptr_t)block;
 	if (__builtin_expect(!counter_alloc_fast(entry->counter, size, peak_epoch()), 0))
 		return record_alloc_count(thread, entry, block, size);
@@ -99,38 +88,69 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	return block;
 }
 
-/* Frees block, which the program wants freed, called from ra.  What the loader allocated is never on the fast
- * path (record.c), so its frees are noticed there. */
-static inline __attribute__((always_inline)) void record_free(void *block, uintptr_t ra)
+/* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
+ * address lies at fp[1].  Returns block. */
+static inline __attribute__((always_inline)) void *record_alloc(void *block, size_t size,
+								const uintptr_t *fp,
+								enum format_hook hook)
 {
 	struct thread *thread = thread_enter_fast();
-	struct format_counter *counter;
-	struct live_block live;
+	struct stack_cache_entry *entry;
+
+	if (__builtin_expect(!thread, 0))
+		return record_alloc_slow(NULL, &(struct record_event){block, size, fp, hook});
+	entry = stack_cache_find(&thread->stacks, fp, hook);
+	if (__builtin_expect(!entry, 0))
+		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
+	verify_capture(thread, fp, entry->stack_id);
+	if (__builtin_expect(record_samples(entry->counter), 0) ||
+	    __builtin_expect(size - entry->size_min >= entry->size_span, 0))
+		return record_alloc_known(thread, entry, block, size);
+	if (__builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
+		return record_alloc_other(thread, entry, block, size);
+	return record_alloc_finish(thread, entry, block, size);
+}
+
+/* The rest of a free of *live, which left the live table. */
+static inline __attribute__((always_inline)) void record_free_finish(struct thread *thread,
+								     const struct live_block *live)
+{
+	struct format_counter *counter = counters_find(&thread->counters, live->stack_id);
+	void *block = (void *)live->addr;
 	bool settle;
 
-	if (__builtin_expect(!thread, 0) ||
-	    __builtin_expect(!live_table_take_fast((uintptr_t)block, &live), 0)) {
-		record_free_slow(thread, block, ra);
+	if (__builtin_expect(!counter, 0) || __builtin_expect(live->size >= RECORD_MAY_UNMAP, 0) ||
+	    __builtin_expect(!counter_free_fast(counter, live->size, peak_epoch()), 0)) {
+		record_free_count(thread, block, live->size, live->stack_id);
 		return;
 	}
-	counter = counters_find(&thread->counters, live.stack_id);
-	if (__builtin_expect(!counter, 0) || __builtin_expect(live.size >= RECORD_MAY_UNMAP, 0) ||
-	    __builtin_expect(!counter_free_fast(counter, live.size, peak_epoch()), 0)) {
-		record_free_count(thread, block, live.size, live.stack_id);
-		return;
-	}
-	if (thread->last_alloc == live.addr) {
+	if (thread->last_alloc == live->addr) {
 		counter_temporary_fast(counter);
 		thread->last_alloc = 0;
 	}
-	settle = peak_shrink_fast(&thread->peak, live.size);
-	thread->churn_left -= (int64_t)live.size;
+	settle = peak_shrink_fast(&thread->peak, live->size);
+	thread->churn_left -= (int64_t)live->size;
 	if (__builtin_expect(settle, 0) || __builtin_expect(thread->churn_left <= 0, 0)) {
 		record_free_end(thread, block);
 		return;
 	}
 	thread_leave_fast(thread);
 	real.free(block);
+}
+
+/* Frees block, which the program wants freed, called from ra.  What the loader allocated is never on the fast
+ * path (record.c), so its frees are noticed there. */
+static inline __attribute__((always_inline)) void record_free(void *block, uintptr_t ra)
+{
+	struct thread *thread = thread_enter_fast();
+	struct live_block live;
+
+	if (__builtin_expect(!thread, 0))
+		record_free_slow(NULL, block, ra);
+	else if (__builtin_expect(!live_table_take_fast((uintptr_t)block, &live), 0))
+		record_free_other(thread, block, ra);
+	else
+		record_free_finish(thread, &live);
 }
 
 /* The program is about to reallocate block: takes it out, uncounted.  False: not known. */
