@@ -59,7 +59,7 @@ static uint32_t capture(struct thread *thread, const struct record_event *event)
 		return TREE_STACK_BEYOND_BUDGET;
 	}
 	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) &&
-	    thread->unwind.count && id >= TREE_STACK_FIRST)
+	    thread->unwind.count && id >= TREE_STACK_FIRST && stack_cache_miss(&thread->stacks, id))
 		stack_cache_put(&thread->stacks, &thread->unwind, id, counter);
 	return id;
 }

@@ -138,18 +138,20 @@ static void grow(struct stack_cache *cache)
 }
 
 /* Grows the cache if many misses are of call stacks that were missed a short while ago. */
-static void note_miss(struct stack_cache *cache, uint32_t stack_id)
+bool stack_cache_miss(struct stack_cache *cache, uint32_t stack_id)
 {
 	uint32_t *recent = &cache->recent[stack_id % STACK_CACHE_RECENT];
+	bool again = *recent == stack_id;
 
-	cache->missed_again += *recent == stack_id;
+	cache->missed_again += again;
 	*recent = stack_id;
 	if (++cache->missed < GROW_CHECK)
-		return;
+		return again;
 	if (cache->missed_again * GROW_SHARE >= cache->missed &&
 	    cache->mask + 1 < STACK_CACHE_SETS_MAX)
 		grow(cache);
 	cache->missed = cache->missed_again = 0;
+	return again;
 }
 
 /* Gives the entry room for count groups. */
@@ -303,7 +305,6 @@ void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uin
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
 
 	ASSERT(unwind->count > 0 && leaf->check_end > 0);
-	note_miss(cache, stack_id);
 	if (set_admits(&cache->states[stack_cache_set(cache, leaf->slot, key)]))
 		put(cache, unwind, stack_id, counter);
 }

@@ -74,6 +74,10 @@ bool stack_cache_init(struct stack_cache *cache);
 /* Forgets all entries. */
 void stack_cache_flush(struct stack_cache *cache);
 
+/* A call stack was not found.  Returns true if it was not found a short while ago either: then it is worth what
+ * remembering costs. */
+bool stack_cache_miss(struct stack_cache *cache, uint32_t stack_id);
+
 /* Remembers the call stack that unwind captured last. */
 void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
 		     struct format_counter *counter);

@@ -89,6 +89,7 @@ static void describe(uint32_t at, uint32_t count, uint32_t hook)
 static void put(uint32_t at, uint32_t count, uint32_t hook, uint32_t id)
 {
 	describe(at, count, hook);
+	stack_cache_miss(&cache, id);
 	stack_cache_put(&cache, &unwind, id, counter_of(id));
 }
 
@@ -264,6 +265,19 @@ static void checks_on_many_pages(void **state)
 		assert_int_equal(find(100, 0), 0);
 	}
 	munmap(pages, PAGES * PAGE);
+}
+
+/* Only what is missed again within some hundred others. */
+static void a_miss_is_remembered(void **state)
+{
+	uint32_t id;
+
+	(void)state;
+	assert_false(stack_cache_miss(&cache, 70000));
+	assert_true(stack_cache_miss(&cache, 70000));
+	for (id = 71000; id < 71000 + STACK_CACHE_RECENT; id++)
+		assert_false(stack_cache_miss(&cache, id));
+	assert_false(stack_cache_miss(&cache, 70000));
 }
 
 static void four_ways(void **state)
@@ -572,6 +586,7 @@ static int begin_gathering(void **state)
 		cmocka_unit_test_setup(the_key_counts, setup),                                     \
 		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, setup),                  \
 		cmocka_unit_test_setup(checks_on_many_pages, setup),                               \
+		cmocka_unit_test_setup(a_miss_is_remembered, setup),                               \
 		cmocka_unit_test_setup(four_ways, setup), cmocka_unit_test_setup(cooldown, setup), \
 		cmocka_unit_test_setup(unclean_entries_end_with_mappings, setup),                  \
 		cmocka_unit_test_setup(rooms, setup), cmocka_unit_test_setup(full_cache, setup),   \

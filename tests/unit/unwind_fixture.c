@@ -175,7 +175,8 @@ static uint32_t capture(const uintptr_t *fp, uint32_t hook)
 
 	assert_int_not_equal(id, 0);
 	walker->flags = walker->unwind.flags;
-	if (!(walker->flags & UNWIND_FOREVER_NEW) && walker->unwind.count && id >= TREE_STACK_FIRST)
+	if (!(walker->flags & UNWIND_FOREVER_NEW) && walker->unwind.count &&
+	    id >= TREE_STACK_FIRST && stack_cache_miss(&walker->cache, id))
 		stack_cache_put(&walker->cache, &walker->unwind, id, NULL);
 	return id;
 }
