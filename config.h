@@ -51,6 +51,12 @@
 #define PMEM_SYMTAB_MAX (32 * 1024 * 1024)
 #endif
 
+/* Mean bytes between the allocations that are recorded, 1 KiB to 1 GiB: all figures are estimates then; 0 = every allocation
+ * is recorded, and all figures are exact. (env) */
+#ifndef PMEM_SAMPLE
+#define PMEM_SAMPLE 0
+#endif
+
 /* Nodes of the calling-context tree, 1024 or more; beyond it new call stacks keep their last 8 frames. (env) */
 #ifndef PMEM_MAX_NODES
 #define PMEM_MAX_NODES (4 * 1024 * 1024)

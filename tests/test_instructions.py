@@ -26,11 +26,11 @@ def pair(tmp_path_factory):
     return program
 
 
-def count(pair, folder, preload, pairs, options):
+def count(pair, folder, preload, pairs, options, settings=()):
     """Instructions in measure(), with all that it calls."""
     folder.mkdir()
     # Not for valgrind itself; and no snapshots, which come by the clock.
-    environment = {**os.environ, "PMEM_CHURN_THRESH": str(10**12), "PMEM_TIMELINE_MS": "0"}
+    environment = {**os.environ, "PMEM_CHURN_THRESH": str(10**12), "PMEM_TIMELINE_MS": "0", **dict(settings)}
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--toggle-collect=measure",
                     "--callgrind-out-file=%s/out.%%p" % folder, "env", "LD_PRELOAD=%s" % preload, pair, "-r", "1", "-n", str(pairs), *options],
                    cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -38,9 +38,9 @@ def count(pair, folder, preload, pairs, options):
     return max(int(match[1]) for match in found if match)
 
 
-def each(pair, folder, preload, options):
+def each(pair, folder, preload, options, settings=()):
     folder.mkdir()
-    few, many = (count(pair, folder / str(n), preload, n, options) for n in (FEW, MANY))
+    few, many = (count(pair, folder / str(n), preload, n, options, settings) for n in (FEW, MANY))
     return (many - few) / (MANY - FEW)
 
 
@@ -55,3 +55,8 @@ def test_over_another_allocator_it_costs_little_more(pair, lib, tmp_path):
     both = "%s:%s" % (lib, JEMALLOC)
     added = each(pair, tmp_path / "mine", both, ["20"]) - each(pair, tmp_path / "bare", JEMALLOC, ["20"])
     assert 100 < added <= 352
+
+
+def test_sampling_costs_less_than_half(pair, lib, tmp_path):
+    sampled = each(pair, tmp_path / "mine", lib, ["20"], {"PMEM_SAMPLE": "512k"})
+    assert 50 < sampled - each(pair, tmp_path / "bare", "", ["20"]) <= 125

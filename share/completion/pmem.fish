@@ -20,6 +20,7 @@ complete -c pmem -n $run -s q -l quiet -d 'No summary at the end'
 complete -c pmem -n $run -l no-log -d 'No text log, only the profile'
 complete -c pmem -n $run -l only -x -d 'Record only programs with a matching name'
 complete -c pmem -n $run -l no-children -d 'Record only the started process'
+complete -c pmem -n $run -l sample -d 'Record a sample only, one byte in so many (512k)'
 complete -c pmem -n $run -l help -d 'Help'
 complete -c pmem -n $run -a '(__fish_complete_subcommand --fcs-skip=2)'
 

@@ -4,6 +4,7 @@
  *
  * Order: everything that can be refused is refused before anything is changed; an older profile is moved last.
  */
+#include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@
 struct options {
 	const char *output; /* NULL = default */
 	const char *only;
+	const char *sample; /* mean distance; NULL = not asked for */
 	bool quiet;
 	bool no_log;
 	bool no_children;
@@ -41,15 +43,20 @@ struct run {
 	struct run_child child;
 };
 
+static const char default_sample[] = "512k";
+
+enum { DISTANCE_MIN = 1024, DISTANCE_MAX = 1 << 30 };
+
 enum { ONLY_MAX = 255 }; /* what the recorder has room for */
 
-enum { OPTION_NO_LOG = 256, OPTION_ONLY, OPTION_NO_CHILDREN, OPTION_HELP };
+enum { OPTION_NO_LOG = 256, OPTION_ONLY, OPTION_NO_CHILDREN, OPTION_SAMPLE, OPTION_HELP };
 
 static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
 					     {"quiet", no_argument, NULL, 'q'},
 					     {"no-log", no_argument, NULL, OPTION_NO_LOG},
 					     {"only", required_argument, NULL, OPTION_ONLY},
 					     {"no-children", no_argument, NULL, OPTION_NO_CHILDREN},
+					     {"sample", optional_argument, NULL, OPTION_SAMPLE},
 					     {"help", no_argument, NULL, OPTION_HELP},
 					     {NULL, 0, NULL, 0}};
 
@@ -94,12 +101,29 @@ static int parse_options(int argc, char **argv, struct options *options)
 			options->only = optarg;
 		else if (code == OPTION_NO_CHILDREN)
 			options->no_children = true;
+		else if (code == OPTION_SAMPLE)
+			options->sample = optarg ? optarg : default_sample;
 		else if (code == OPTION_HELP || code == 'h')
 			options->help = true;
 		else
 			return bad_option(code, argv);
 	}
 	return 0;
+}
+
+/* What PMEM_SAMPLE takes: bytes, with k, m or g. */
+static bool is_distance(const char *text)
+{
+	static const char suffixes[] = "kmg";
+	char *end;
+	unsigned long value = strtoul(text, &end, 10);
+	const char *suffix = *end ? strchr(suffixes, *end | 0x20) : NULL;
+	unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
+
+	if (!isdigit((unsigned char)*text) || (*end && (!suffix || end[1])))
+		return false;
+	return !value ||
+	       (value <= (unsigned long)DISTANCE_MAX >> shift && value << shift >= DISTANCE_MIN);
 }
 
 static int fail(int code, const struct error *err)
@@ -152,6 +176,7 @@ static int execute(struct run *run)
 				    .output = run->output.pattern,
 				    .run_id = run->run_id,
 				    .only = run->options.only,
+				    .sample = run->options.sample,
 				    .no_log = run->options.no_log,
 				    .no_children = run->options.no_children,
 				    .libstdcxx = run_target_wants_libstdcxx(&run->target)};
@@ -195,6 +220,9 @@ int cmd_run(int argc, char **argv)
 	}
 	if (run.options.only && strlen(run.options.only) > ONLY_MAX)
 		return usage_error("--only: ", "the pattern is too long", "");
+	if (run.options.sample && !is_distance(run.options.sample))
+		return usage_error("--sample=", run.options.sample,
+				   " is not a size from 1k to 1g (0: record all)");
 	if (optind >= argc)
 		return usage_error("which program?", "", "");
 	run.argv = argv + optind;

@@ -30,6 +30,8 @@ const char *const run_variables[] = {
 	"PMEM_SNAPSHOT_SHARE",
 	"PMEM_PROFILE",
 	"PMEM_RUN_ID",
+	"PMEM_SAMPLE",
+	"PMEM_SAMPLE_SEED",
 	"PMEM_SYMTAB_MAX",
 	"PMEM_TIMELINE_MS",
 	NULL,

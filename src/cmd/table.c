@@ -23,6 +23,8 @@ const struct cmd cmd_table[] = {
 	 "      --only PATTERN  record only programs whose name matches this shell pattern\n"
 	 "      --no-children   record only the started process, not those it forks and\n"
 	 "                      executes\n"
+	 "      --sample[=BYTES]  record a sample only: of the bytes allocated one in so\n"
+	 "                      many, default 512k; figures are estimates then\n"
 	 "      --help          this text\n"
 	 "\n"
 	 "Exit code: that of the program; 125 if pmem itself failed, 126 if the program\n"

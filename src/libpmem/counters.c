@@ -195,30 +195,32 @@ static inline struct format_counter_wide *ready_wide(const struct format_counter
 	return wide;
 }
 
-static COLD void alloc_rare(struct format_counter *counter, size_t size, uint32_t epoch)
+COLD void counter_alloc_many(struct format_counter *counter, size_t size, uint64_t blocks,
+			     uint32_t epoch)
 {
 	uint64_t bytes = get32(&counter->alloc_bytes) + (uint64_t)size;
-	uint64_t count = get32(&counter->alloc_count) + (uint64_t)1;
+	uint64_t count = get32(&counter->alloc_count) + blocks;
 	struct format_counter_wide *wide = prepare(counter, epoch, bytes | count);
 
 	if (wide) {
 		add64(&wide->alloc_bytes, size);
-		add64(&wide->alloc_count, 1);
+		add64(&wide->alloc_count, blocks);
 		return;
 	}
 	set32_saturated(&counter->alloc_bytes, bytes);
 	set32_saturated(&counter->alloc_count, count);
 }
 
-static COLD void free_rare(struct format_counter *counter, size_t size, uint32_t epoch)
+COLD void counter_free_many(struct format_counter *counter, size_t size, uint64_t blocks,
+			    uint32_t epoch)
 {
 	uint64_t bytes = get32(&counter->free_bytes) + (uint64_t)size;
-	uint64_t count = get32(&counter->free_count) + (uint64_t)1;
+	uint64_t count = get32(&counter->free_count) + blocks;
 	struct format_counter_wide *wide = prepare(counter, epoch, bytes | count);
 
 	if (wide) {
 		add64(&wide->free_bytes, size);
-		add64(&wide->free_count, 1);
+		add64(&wide->free_count, blocks);
 		return;
 	}
 	set32_saturated(&counter->free_bytes, bytes);
@@ -239,7 +241,7 @@ __attribute__((noinline)) void counter_alloc_slow(struct format_counter *counter
 		return;
 	}
 	if ((bytes | count) > UINT32_MAX || !renew(counter, epoch)) {
-		alloc_rare(counter, size, epoch);
+		counter_alloc_many(counter, size, 1, epoch);
 		return;
 	}
 	set32(&counter->alloc_bytes, bytes);
@@ -260,7 +262,7 @@ __attribute__((noinline)) void counter_free_slow(struct format_counter *counter,
 		return;
 	}
 	if ((bytes | count) > UINT32_MAX || !renew(counter, epoch)) {
-		free_rare(counter, size, epoch);
+		counter_free_many(counter, size, 1, epoch);
 		return;
 	}
 	set32(&counter->free_bytes, bytes);
@@ -269,10 +271,18 @@ __attribute__((noinline)) void counter_free_slow(struct format_counter *counter,
 
 COLD void counter_temporary_slow(struct format_counter *counter)
 {
+	counter_temporary_many(counter, 1);
+}
+
+COLD void counter_temporary_many(struct format_counter *counter, uint64_t blocks)
+{
 	struct format_counter_wide *wide = wide_of(counter);
 
 	if (wide)
-		add64(&wide->temporary_count, 1);
+		add64(&wide->temporary_count, blocks);
+	else
+		set32_saturated(&counter->temporary_count,
+				get32(&counter->temporary_count) + blocks);
 }
 
 bool counters_init(struct counters *counters, uint32_t thread, uint32_t max_id)

@@ -56,6 +56,12 @@ void counter_alloc_slow(struct format_counter *counter, size_t size, uint32_t ep
 void counter_free_slow(struct format_counter *counter, size_t size, uint32_t epoch);
 void counter_temporary_slow(struct format_counter *counter);
 
+/* As counter_alloc(), counter_free() and counter_temporary(), for so many blocks of size bytes together. */
+void counter_alloc_many(struct format_counter *counter, size_t size, uint64_t blocks,
+			uint32_t epoch);
+void counter_free_many(struct format_counter *counter, size_t size, uint64_t blocks, uint32_t epoch);
+void counter_temporary_many(struct format_counter *counter, uint64_t blocks);
+
 /* The counter of a call stack (stack_id <= max_id), made at its first use; NULL when memory is
  * exhausted (counted as FORMAT_LOSS_MEMORY).  Owner only. */
 static inline struct format_counter *counters_get(struct counters *counters, uint32_t stack_id)

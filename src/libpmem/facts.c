@@ -230,8 +230,8 @@ static void fill_numbers(struct format_header *head)
 	head->start_monotonic_ns = sys_monotonic_ns();
 	sys_call(SYS_prlimit64, 0, ADDRESS_SPACE, 0, (long)limit);
 	head->address_limit = limit[0] != UINT64_MAX ? limit[0] : 0;
-	head->lifetime_sample = PMEM_LIFETIME_SAMPLE;
-	head->sample_bytes = 0;
+	head->lifetime_sample = settings.sample ? 1 : PMEM_LIFETIME_SAMPLE;
+	head->sample_bytes = settings.sample;
 	head->forked = forked;
 }
 

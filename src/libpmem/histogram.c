@@ -45,7 +45,7 @@ static struct format_histogram *find(uint32_t index)
 
 /* While the process has one thread a plain increment does; a signal handler between its load and
  * store, or a thread that libc does not know of, can cost one block's entry here, never a counter's. */
-static void increment(uint32_t index, uint32_t class)
+static void add(uint32_t index, uint32_t class, uint64_t blocks)
 {
 	struct format_histogram *histogram = find(index);
 	_Atomic uint64_t *count;
@@ -54,10 +54,11 @@ static void increment(uint32_t index, uint32_t class)
 		return;
 	count = &histogram->counts[class];
 	if (&__libc_single_threaded && __libc_single_threaded)
-		atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + 1,
+		atomic_store_explicit(count,
+				      atomic_load_explicit(count, memory_order_relaxed) + blocks,
 				      memory_order_relaxed);
 	else
-		atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(count, blocks, memory_order_relaxed);
 }
 
 /* Gives a call stack, whose blocks were all of the class in sizes so far, a histogram.  Returns the new
@@ -76,7 +77,8 @@ static uint32_t make_sizes(struct format_stack *stack, uint32_t sizes)
 	return sizes;
 }
 
-__attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, uint32_t size_class)
+__attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, uint32_t size_class,
+						   uint64_t blocks)
 {
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
 
@@ -89,7 +91,7 @@ __attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, u
 	if (!(sizes & FORMAT_SIZES_MANY))
 		sizes = make_sizes(stack, sizes);
 	if (sizes && (sizes >> 24 & 0x7f) != size_class)
-		increment(sizes & INDEX_MASK, size_class);
+		add(sizes & INDEX_MASK, size_class, blocks);
 }
 
 void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns)
@@ -109,7 +111,7 @@ void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns)
 							    memory_order_acquire))
 			index = made;
 	}
-	increment(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT));
+	add(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT), 1);
 }
 
 /* Fills counts[] from the histogram, all 0 if there is none.  Returns the sum. */

@@ -28,18 +28,24 @@ static inline uint32_t histogram_class(uint64_t value, uint32_t shift)
 	return bits < FORMAT_CLASSES ? bits : FORMAT_CLASSES - 1;
 }
 
-/* A block of class size_class was allocated there, and it is not the one class seen so far. */
-void histogram_size_slow(struct format_stack *stack, uint32_t size_class);
+/* Blocks of class size_class were allocated there, and it is not the one class seen so far. */
+void histogram_size_slow(struct format_stack *stack, uint32_t size_class, uint64_t blocks);
 
-/* Counts a block of size bytes allocated at *stack. */
-static inline void histogram_size(struct format_stack *stack, size_t size)
+/* Counts blocks of size bytes each allocated at *stack. */
+static inline void histogram_sizes(struct format_stack *stack, size_t size, uint64_t blocks)
 {
 	uint32_t size_class = histogram_class(size, FORMAT_SIZE_SHIFT);
 	uint32_t sizes = __atomic_load_n((uint32_t *)&stack->sizes, __ATOMIC_RELAXED);
 
 	if (__builtin_expect(sizes != size_class + 1, 0) &&
 	    !((sizes & FORMAT_SIZES_MANY) && (sizes >> 24 & 0x7f) == size_class))
-		histogram_size_slow(stack, size_class);
+		histogram_size_slow(stack, size_class, blocks);
+}
+
+/* Counts one. */
+static inline void histogram_size(struct format_stack *stack, size_t size)
+{
+	histogram_sizes(stack, size, 1);
 }
 
 /* A sampled block of *stack lived for lifetime_ns. Counts FORMAT_LOSS_SAMPLES if there is no memory. */

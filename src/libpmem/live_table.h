@@ -65,6 +65,15 @@ enum live_put live_table_put(const struct live_block *block, struct live_block *
 /* Removes the block at addr into *block.  Returns false, *block untouched, if addr is unknown. */
 bool live_table_take(uintptr_t addr, struct live_block *block);
 
+/* Whether something begins at addr: false only if no block is known there. */
+static inline bool live_table_holds(uintptr_t addr)
+{
+	struct live_cell *leaf = live_map_leaf(addr);
+
+	return leaf && atomic_load_explicit(&live_map_cell(leaf, addr, live_map.granule_log2)->value,
+					    memory_order_relaxed) != 0;
+}
+
 /* The fast paths of both, for the slack layout: false: nothing was done, use the functions above. */
 static inline bool live_table_put_fast(uintptr_t addr, size_t size, uint32_t stack_id)
 {

@@ -212,6 +212,11 @@ static int write_top(int fd)
 	text_time(&text, start_ns);
 	text_string(&text, ", version " PMEM_VERSION "\n");
 	put_profile(&text);
+	if (settings.sample) {
+		text_string(&text, "# sampled: one byte in ");
+		text_uint(&text, settings.sample, 0);
+		text_string(&text, " on average; all figures are estimates\n");
+	}
 	if (settings_complaint()) {
 		text_string(&text, "# refused setting, default used: ");
 		text_safe(&text, settings_complaint());

@@ -9,6 +9,7 @@
 #include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
+#include "libpmem/sample.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
@@ -75,6 +76,7 @@ static void refresh(struct thread *thread)
 		return;
 	modules_refresh();
 	thread->mark = mark;
+	thread->idle = sample_is_on() ? THREAD_SAMPLES : mark;
 	generation = modules_generation();
 	if (thread->generation == generation)
 		return;
@@ -100,18 +102,20 @@ static uint64_t live_bytes(uint32_t stack_id)
  * block's): never more than the call stack has live. */
 static void free_stale(struct thread *thread, const struct live_block *stale)
 {
+	struct sample_weight weight = sample_weigh(stale->addr, stale->size);
 	uint64_t live = live_bytes(stale->stack_id);
-	size_t size = stale->size < live ? stale->size : live;
+	size_t size = weight.bytes < live ? weight.bytes : live;
 
 	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, FORMAT_STACK_INEXACT,
 				 memory_order_relaxed);
-	counter_free(counter_of(thread, stale->stack_id), size, peak_epoch());
+	counter_free_many(counter_of(thread, stale->stack_id), size, weight.blocks, peak_epoch());
 	peak_shrink(&thread->peak, size);
 }
 
-static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size)
+static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,
+			uint64_t blocks)
 {
-	histogram_size(tree_stack(stack_id), size);
+	histogram_sizes(tree_stack(stack_id), size, blocks);
 	/* A call stack's first size class never changes. */
 	if (entry && !entry->size_span)
 		stack_cache_set_sizes(entry);
@@ -123,11 +127,12 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 {
 	struct live_block live = {
 		.addr = (uintptr_t)event->block, .size = event->size, .stack_id = stack_id};
+	const struct sample_weight weight = sample_weigh(live.addr, live.size);
 	struct live_block stale;
 	enum live_put put;
 
 	ASSERT(stack_id > 0 && stack_id < tree_stack_limit());
-	if (record_samples(counter_of(thread, stack_id)))
+	if (sample_is_on() || record_samples(counter_of(thread, stack_id)))
 		live.birth_ns = sys_monotonic_ns();
 	/* Into the side table, so that the free takes the slow path and looks who calls. */
 	if (!live.birth_ns && record_in_loader(event->fp[1]))
@@ -136,37 +141,103 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	if (put == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
 	if (put != LIVE_PUT_LOST) {
-		counter_alloc(counter_of(thread, stack_id), event->size, peak_epoch());
-		peak_grow(&thread->peak, event->size);
-		count_sizes(stack_id, entry, event->size);
+		counter_alloc_many(counter_of(thread, stack_id), weight.bytes, weight.blocks,
+				   peak_epoch());
+		peak_grow(&thread->peak, weight.bytes);
+		count_sizes(stack_id, entry, event->size, weight.blocks);
 	}
 	thread->last_alloc = live.addr;
-	moved(thread, event->size);
-	if (++thread->slow_events % TIMELINE_EVENTS == 0)
+	moved(thread, weight.bytes);
+	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
 		timeline_check();
 	thread_leave(thread);
 }
 
-__attribute__((noinline)) void *record_alloc_slow(struct thread *thread,
-						  const struct record_event *event)
-{
-	struct stack_cache_entry *entry;
-	uint32_t stack_id;
+/* --- sampling -------------------------------------------------------------------------------- */
 
-	if (!thread)
-		thread = thread_enter();
-	if (!thread)
-		return event->block;
+/* True between two events of a thread that samples, while its caches are good. */
+static bool samples(const struct thread *thread)
+{
+	return thread->ready == THREAD_SAMPLES && thread->mark == process_mark_now();
+}
+
+/* Frees between two samples do not tell what they unmap. */
+static void forget_mappings(void)
+{
+	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+}
+
+/* True: the end of a block that is not recorded, and may be left at that. */
+static inline bool passes_by(uintptr_t addr)
+{
+	return samples(thread_current) && !live_table_holds(addr);
+}
+
+/* --- allocation, continued ------------------------------------------------------------------- */
+
+/* All of it, of an event that is recorded. */
+static void *alloc_here(struct thread *thread, const struct record_event *event)
+{
+	struct stack_cache_entry *entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
+	uint32_t stack_id = entry ? entry->stack_id : capture(thread, event);
+
+	verify_capture(thread, event->fp, stack_id);
+	alloc_at(thread, event, stack_id, entry);
+	return event->block;
+}
+
+/* thread is entered.  drawn: it samples, and this event is one to record. */
+static __attribute__((noinline)) void *alloc_slow(struct thread *thread,
+						  const struct record_event *event, bool drawn)
+{
 	/* The loader's own events, in the midst of what it does, only tell. */
 	if (record_in_loader(event->fp[1]))
 		modules_suspect();
 	else if (thread->mark != process_mark_now())
 		refresh(thread);
-	entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
-	stack_id = entry ? entry->stack_id : capture(thread, event);
-	verify_capture(thread, event->fp, stack_id);
-	alloc_at(thread, event, stack_id, entry);
-	return event->block;
+	if (!sample_is_on())
+		return alloc_here(thread, event);
+	if (!drawn && !sample_takes(event->size)) {
+		thread->last_alloc = 0;
+		thread_leave(thread);
+		return event->block;
+	}
+	forget_mappings();
+	return alloc_here(thread, event);
+}
+
+static __attribute__((noinline)) void *alloc_unready(void *block, size_t size, const uintptr_t *fp,
+						     enum format_hook hook)
+{
+	struct thread *thread = thread_enter();
+	const struct record_event event = {block, size, fp, hook};
+
+	return thread ? alloc_slow(thread, &event, false) : block;
+}
+
+static __attribute__((noinline)) void *alloc_drawn(void *block, size_t size, const uintptr_t *fp,
+						   enum format_hook hook)
+{
+	struct thread *thread = thread_enter();
+	const struct record_event event = {block, size, fp, hook};
+
+	return thread ? alloc_slow(thread, &event, true) : block;
+}
+
+/* Between two samples most events end here. */
+__attribute__((noinline)) void *record_alloc_unready(void *block, size_t size, const uintptr_t *fp,
+						     enum format_hook hook)
+{
+	struct thread *thread = thread_current;
+
+	if (__builtin_expect(!samples(thread), 0))
+		return alloc_unready(block, size, fp, hook);
+	if (__builtin_expect(sample_takes(size), 0))
+		return alloc_drawn(block, size, fp, hook);
+	thread->last_alloc = 0;
+	if (__builtin_expect(record_in_loader(fp[1]), 0))
+		modules_suspect();
+	return block;
 }
 
 __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
@@ -175,7 +246,7 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 	uint32_t stack_id;
 
 	if (record_in_loader(event->fp[1]))
-		return record_alloc_slow(thread, event);
+		return alloc_slow(thread, event, false);
 	stack_id = capture(thread, event);
 	verify_capture(thread, event->fp, stack_id);
 	alloc_at(thread, event, stack_id, NULL);
@@ -214,7 +285,7 @@ __attribute__((noinline)) void *record_alloc_known(struct thread *thread,
 		alloc_known(thread, entry, block, size);
 		return block;
 	}
-	count_sizes(entry->stack_id, entry, size);
+	count_sizes(entry->stack_id, entry, size, 1);
 	return record_alloc_finish(thread, entry, block, size);
 }
 
@@ -247,22 +318,25 @@ __attribute__((noinline)) void *record_alloc_end(struct thread *thread, void *bl
 /* *live left the table for good. */
 static void freed(struct thread *thread, const struct live_block *live)
 {
+	const struct sample_weight weight = sample_weigh(live->addr, live->size);
 	struct format_counter *counter = counter_of(thread, live->stack_id);
 
-	counter_free(counter, live->size, peak_epoch());
+	counter_free_many(counter, weight.bytes, weight.blocks, peak_epoch());
 	if (thread->last_alloc == live->addr) {
-		counter_temporary(counter);
+		counter_temporary_many(counter, weight.blocks);
 		thread->last_alloc = 0;
 	}
-	peak_shrink(&thread->peak, live->size);
+	peak_shrink(&thread->peak, weight.bytes);
 	if (live->birth_ns > NOT_SAMPLED)
 		histogram_lifetime(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns);
-	moved(thread, live->size);
+	moved(thread, weight.bytes);
 }
 
-/* A block of the parent's, or born past the hooks. */
+/* A block of the parent's, or born past the hooks, or not recorded because of sampling. */
 static void free_unknown(uintptr_t addr)
 {
+	if (sample_is_on())
+		return;
 	if (live_table_take_inherited(addr))
 		atomic_fetch_add_explicit(&store_head()->inherited_freed, 1, memory_order_relaxed);
 	else
@@ -295,24 +369,30 @@ static size_t take_and_count(struct thread *thread, void *block, uintptr_t ra)
 	return size;
 }
 
-__attribute__((noinline)) void record_free_slow(struct thread *thread, void *block, uintptr_t ra)
+/* thread is entered, or NULL: nothing is recorded. */
+static __attribute__((noinline)) void free_slow(struct thread *thread, void *block, uintptr_t ra)
 {
 	size_t size = 0;
 
-	/* glibc ends every thread with a free(NULL), after the destructors of pthread keys: for a thread that had no
-	 * event before, a struct taken now would never be handed over. */
-	if (!thread && !block) {
-		if (record_in_loader(ra))
-			modules_suspect();
-		return;
-	}
-	if (!thread)
-		thread = thread_enter();
 	if (thread)
 		size = take_and_count(thread, block, ra);
 	if (block && !real_is_boot(block))
 		real.free(block);
 	unmapped(size);
+}
+
+/* Between two samples most events end here.  And glibc ends every thread with a free(NULL), after the destructors of pthread
+ * keys: for a thread that had no event before, a struct taken now would never be handed over. */
+__attribute__((noinline)) void record_free_unready(void *block, uintptr_t ra)
+{
+	if (block && __builtin_expect(!passes_by((uintptr_t)block), 0)) {
+		free_slow(thread_enter(), block, ra);
+		return;
+	}
+	if (__builtin_expect(record_in_loader(ra), 0))
+		modules_suspect();
+	if (block && __builtin_expect(!real_is_boot(block), 1))
+		real.free(block);
 }
 
 __attribute__((noinline)) void record_free_other(struct thread *thread, void *block, uintptr_t ra)
@@ -322,7 +402,7 @@ __attribute__((noinline)) void record_free_other(struct thread *thread, void *bl
 	if (__builtin_expect(live_table_take_two_cell((uintptr_t)block, &live), 1))
 		record_free_finish(thread, &live);
 	else
-		record_free_slow(thread, block, ra);
+		free_slow(thread, block, ra);
 }
 
 __attribute__((noinline)) void record_free_count(struct thread *thread, void *block, size_t size,
@@ -346,9 +426,12 @@ __attribute__((noinline)) void record_free_end(struct thread *thread, void *bloc
 
 bool record_take(void *block, struct live_block *taken)
 {
-	struct thread *thread = thread_enter();
-	bool known = false;
+	struct thread *thread;
+	bool known;
 
+	if (passes_by((uintptr_t)block))
+		return false;
+	thread = thread_enter();
 	if (!thread)
 		return false;
 	known = live_table_take((uintptr_t)block, taken);

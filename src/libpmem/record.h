@@ -34,8 +34,8 @@ struct record_event {
 };
 
 /* Where the functions below leave the fast path: each does the rest of the event.  A fast path makes no
- * call until its end, so that it needs no registers saved; thread: entered already, or NULL.  */
-void *record_alloc_slow(struct thread *thread, const struct record_event *event); /* all of it */
+ * call until its end, so that it needs no registers saved; thread: entered already. */
+void *record_alloc_unready(void *block, size_t size, const uintptr_t *fp, enum format_hook hook);
 void *record_alloc_miss(struct thread *thread,
 			const struct record_event *event); /* not in the stack cache */
 /* The call stack is known; the block is not an everyday one, or in the other layout of the live table. */
@@ -46,7 +46,7 @@ void *record_alloc_other(struct thread *thread, struct stack_cache_entry *entry,
 void *record_alloc_count(struct thread *thread, struct stack_cache_entry *entry, void *block,
 			 size_t size);
 void *record_alloc_end(struct thread *thread, void *block);
-void record_free_slow(struct thread *thread, void *block, uintptr_t ra); /* all of it */
+void record_free_unready(void *block, uintptr_t ra);
 void record_free_other(struct thread *thread, void *block,
 		       uintptr_t ra); /* as record_alloc_other() */
 void record_free_count(struct thread *thread, void *block, size_t size, uint32_t stack_id);
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	struct stack_cache_entry *entry;
 
 	if (__builtin_expect(!thread, 0))
-		return record_alloc_slow(NULL, &(struct record_event){block, size, fp, hook});
+		return record_alloc_unready(block, size, fp, hook);
 	entry = stack_cache_find(&thread->stacks, fp, hook);
 	if (__builtin_expect(!entry, 0))
 		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
@@ -146,7 +146,7 @@ static inline __attribute__((always_inline)) void record_free(void *block, uintp
 	struct live_block live;
 
 	if (__builtin_expect(!thread, 0))
-		record_free_slow(NULL, block, ra);
+		record_free_unready(block, ra);
 	else if (__builtin_expect(!live_table_take_fast((uintptr_t)block, &live), 0))
 		record_free_other(thread, block, ra);
 	else

@@ -15,6 +15,7 @@ struct settings settings = {
 	.symtab_max = PMEM_SYMTAB_MAX,
 	.snapshot_share = PMEM_SNAPSHOT_SHARE,
 	.timeline_ms = PMEM_TIMELINE_MS,
+	.sample = PMEM_SAMPLE,
 	.max_nodes = PMEM_MAX_NODES,
 	.log = PMEM_LOG,
 	.profile = PMEM_PROFILE,
@@ -24,6 +25,7 @@ struct settings settings = {
 
 static char complaint[256];
 
+enum { SAMPLE_MIN = 1024, SAMPLE_MAX = 1 << 30 };
 enum { LOG_MIN = 4096, NODES_MIN = 1024, NODES_MAX = 1 << 26, DAY_MS = 86400 * 1000 };
 
 /* A decimal number with an optional suffix k, m or g.  False: malformed or over 2^63. */
@@ -146,6 +148,8 @@ static const struct number numbers[] = {
 	{"PMEM_SYMTAB_MAX", &settings.symtab_max, 0, UINT32_MAX, false},
 	{"PMEM_SNAPSHOT_SHARE", &settings.snapshot_share, 0, 1000, false},
 	{"PMEM_TIMELINE_MS", &settings.timeline_ms, 0, DAY_MS, false},
+	{"PMEM_SAMPLE", &settings.sample, SAMPLE_MIN, SAMPLE_MAX, true},
+	{"PMEM_SAMPLE_SEED", &settings.sample_seed, 0, INT64_MAX, false},
 	{"PMEM_MAX_NODES", &raw.nodes, NODES_MIN, NODES_MAX, false},
 	{"PMEM_LOG", &raw.log, 0, 1, false},
 	{"PMEM_PROFILE", &raw.profile, 0, 1, false},

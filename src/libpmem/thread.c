@@ -111,7 +111,7 @@ static struct thread *make(uint32_t level)
 	thread->level = level;
 	thread->record = record;
 	record->level = level;
-	thread->mark = thread->ready = THREAD_NEW;
+	thread->mark = thread->idle = thread->ready = THREAD_NEW;
 	atomic_store_explicit(&thread->tid, my_tid(), memory_order_relaxed);
 	record_owner(thread);
 	if (!level)
@@ -130,7 +130,7 @@ static void clean(struct thread *thread)
 	thread->exit_rounds = 0;
 	thread->borrowed = 0;
 	atomic_store_explicit(&thread->record->running, 0, memory_order_relaxed);
-	thread->ready = thread->mark;
+	thread->ready = thread->idle;
 }
 
 static void hand_over(struct thread *thread)
@@ -244,7 +244,7 @@ void thread_leave_slow(struct thread *thread)
 		return;
 	}
 	peak_leave(&thread->peak);
-	thread->ready = thread->mark;
+	thread->ready = thread->idle;
 }
 
 static struct thread *first_event(void)
@@ -293,7 +293,7 @@ static void take_back(struct thread *thread)
 	stack_cache_flush(&thread->stacks);
 	thread->last_alloc = 0;
 	loss_add(FORMAT_LOSS_EVENTS, 1);
-	thread->ready = thread->mark;
+	thread->ready = thread->idle;
 }
 
 /* The struct for an event that interrupted one of *thread's; frame is where it happens. */

@@ -21,11 +21,12 @@
 #include "libpmem/unwind.h"
 
 struct thread {
-	uint32_t ready; /* owner only: mark, or THREAD_BUSY */
+	uint32_t ready; /* owner only: idle, or THREAD_BUSY */
 	uint32_t mark; /* owner only: value of process_mark_now() that the caches below are good for */
-	int64_t churn_left; /* owner only: bytes until snapshot_check() */
-	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
+	uint32_t idle;	     /* owner only: what ready is between events: mark, or THREAD_SAMPLES */
 	uint32_t generation; /* owner only: modules_generation() at the last flush of the caches */
+	int64_t churn_left;  /* owner only: bytes until snapshot_check() */
+	uintptr_t last_alloc; /* owner only: block of this thread's latest event, if that allocated it */
 	int64_t churn_grant; /* owner only: bytes granted since churn_tell(); less churn_left: moved */
 	uint64_t churn_reserve; /* owner only: what the grant may grow by within this tick of the clock: */
 	uint64_t churn_tick_ns; /* owner only */
@@ -47,10 +48,11 @@ struct thread {
 #endif
 };
 
-/* In ready: an event of this thread is being recorded.  In mark: the caches are good for nothing yet.
- * Even and not 0, so neither is ever process_mark_now(). */
+/* In ready: an event of this thread is being recorded; the first look at an event is sample.h's.  In mark: the caches are
+ * good for nothing yet.  Even and not 0, so none is ever process_mark_now(). */
 #define THREAD_BUSY 2u
 #define THREAD_NEW 4u
+#define THREAD_SAMPLES 6u
 
 /* The calling thread's struct; before its first event one that is always busy.  Use thread_enter(). */
 extern __thread struct thread *thread_current
@@ -120,7 +122,7 @@ static inline struct thread *thread_enter(void)
 static inline void thread_leave_fast(struct thread *thread)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	thread->ready = thread->mark;
+	thread->ready = thread->idle;
 }
 
 static inline void thread_leave(struct thread *thread)
@@ -129,7 +131,7 @@ static inline void thread_leave(struct thread *thread)
 	if (__builtin_expect(thread->borrowed, 0))
 		thread_leave_slow(thread);
 	else
-		thread->ready = thread->mark;
+		thread->ready = thread->idle;
 }
 
 /* Before the final snapshot: running threads' names, for the profile. */

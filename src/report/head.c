@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profile/estimate.h"
 #include "profile/given_names.h"
 #include "profile/unseen.h"
 #include "profile/when.h"
@@ -214,11 +215,25 @@ static void warn_losses(const struct report *report)
 	     units_count(loss(report, FORMAT_LOSS_INTERNAL), bugs));
 }
 
+static void warn_sampled(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	uint64_t live_now = profile_live_bytes(&profile->totals);
+	struct estimate live = estimate_of(live_now, profile->header.sample_bytes);
+	char mean[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
+
+	warn(report,
+	     "SAMPLED: one byte in %s was drawn; all figures are estimates. With 95 %% certainty "
+	     "the live heap lies between %s and %s.",
+	     units_bytes(profile->header.sample_bytes, mean), units_bytes(live.low, low),
+	     units_bytes(live.high, high));
+}
+
 static void warn_state(const struct report *report)
 {
 	const struct profile *profile = report->profile;
 	uint32_t state = loaded32(&profile->header.state);
-	char time[UNITS_SIZE], mean[UNITS_SIZE];
+	char time[UNITS_SIZE];
 
 	if (state == FORMAT_STATE_STOPPED)
 		warn(report,
@@ -231,9 +246,7 @@ static void warn_state(const struct report *report)
 		     "after the start.",
 		     units_duration(profile->duration_ns, time));
 	if (profile->header.sample_bytes)
-		warn(report,
-		     "SAMPLED: one allocation in %s was recorded; all figures are estimates.",
-		     units_bytes(profile->header.sample_bytes, mean));
+		warn_sampled(report);
 	if (profile->refused_setting[0]) {
 		char *text = clean(report, profile->refused_setting);
 

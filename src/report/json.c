@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/estimate.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
 #include "report/report.h"
@@ -137,6 +138,22 @@ static void put_recorder(struct json *json, const struct profile *profile)
 	json_end(json);
 }
 
+/* Of a sampled profile: between what the live bytes and those allocated lie in 95 % of the cases. */
+static void put_bounds(struct json *json, const struct profile *profile,
+		       const struct profile_counts *counts)
+{
+	uint64_t mean = profile->header.sample_bytes;
+	struct estimate live = estimate_of(profile_live_bytes(counts), mean);
+	struct estimate allocated = estimate_of(counts->alloc_bytes, mean);
+
+	if (!mean)
+		return;
+	json_key_uint(json, "live_bytes_low", live.low);
+	json_key_uint(json, "live_bytes_high", live.high);
+	json_key_uint(json, "alloc_bytes_low", allocated.low);
+	json_key_uint(json, "alloc_bytes_high", allocated.high);
+}
+
 static void put_totals(struct json *json, const struct profile *profile)
 {
 	const struct profile_counts *totals = &profile->totals;
@@ -151,6 +168,7 @@ static void put_totals(struct json *json, const struct profile *profile)
 	json_key_uint(json, "free_bytes", totals->free_bytes);
 	json_key_uint(json, "free_blocks", totals->free_count);
 	json_key_uint(json, "temporary_blocks", totals->temporary_count);
+	put_bounds(json, profile, totals);
 	json_key_uint(json, "peak_live_bytes", peak > live ? peak : live);
 	json_key_uint(json, "peak_time_ns", loaded(&profile->header.peak_ns));
 	json_key_uint(json, "inherited_freed_blocks", loaded(&profile->header.inherited_freed));
@@ -408,6 +426,7 @@ static void put_stack(struct json *json, const struct report *report, uint32_t i
 	json_key_int(json, "peak_bytes", counts->peak_bytes);
 	json_key_int(json, "peak_blocks", counts->peak_count);
 	json_key_uint(json, "temporary_blocks", counts->temporary_count);
+	put_bounds(json, report->profile, counts);
 	put_series(json, report, index);
 	put_classes(json, "sizes", stack->sizes);
 	put_classes(json, "lifetimes", stack->lifetimes);

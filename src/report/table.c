@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "profile/estimate.h"
 #include "report/name.h"
 #include "report/page.h"
 
@@ -79,6 +80,22 @@ static const char *temporary_share(const struct report *report, const struct sit
 	return units_share(counts->temporary_count, counts->alloc_count, text);
 }
 
+/* Of the figure that the table is sorted by. */
+static const char *certainty(const struct report *report, const struct sites_counts *counts,
+			     char *text)
+{
+	uint64_t bytes = report->key == SITES_PEAK ? not_negative(counts->peak_bytes)
+			 : report->key == SITES_LIVE || report->key == SITES_GROWTH
+				 ? counts->live_bytes
+				 : counts->alloc_bytes;
+	uint64_t percent = estimate_percent(bytes, report->profile->header.sample_bytes);
+
+	if (percent > 999)
+		return bytes ? ">999%" : "-";
+	snprintf(text, UNITS_SIZE, "%u %%", (unsigned)percent);
+	return text;
+}
+
 static const char *peak(const struct report *report, const struct sites_counts *counts, char *text)
 {
 	(void)report;
@@ -133,6 +150,16 @@ static const struct column layouts[SITES_KEYS][COLUMNS] = {
 /* What is known of a part of the timeline. */
 static const struct column interval_layout[COLUMNS] = {GROWTH, LIVE, ALLOCATED};
 
+/* In a sampled profile in place of the share of temporary blocks. */
+static const struct column certainty_column = {"+-95%", 5, certainty};
+
+static const struct column *column_of(const struct report *report, const struct column *column)
+{
+	return report->profile->header.sample_bytes && column->text == temporary_share
+		       ? &certainty_column
+		       : column;
+}
+
 static const struct column *layout_of(const struct report *report)
 {
 	return report->sites->query.only_interval ? interval_layout : layouts[report->key];
@@ -146,8 +173,10 @@ static unsigned print_head(const struct report *report, const struct column *lay
 
 	fputs(output_style(report->out, OUTPUT_DIM), file);
 	for (i = 0; i < COLUMNS && layout[i].title; i++) {
-		fprintf(file, "%*s ", (int)layout[i].width, layout[i].title);
-		used += layout[i].width + 1;
+		const struct column *column = column_of(report, &layout[i]);
+
+		fprintf(file, "%*s ", (int)column->width, column->title);
+		used += column->width + 1;
 	}
 	fprintf(file, " site%s\n", output_style(report->out, OUTPUT_PLAIN));
 	return used;
@@ -161,11 +190,12 @@ static unsigned print_row(const struct report *report, const struct column *layo
 
 	for (i = 0; i < COLUMNS && layout[i].title; i++) {
 		char buffer[UNITS_SIZE];
-		const char *text = layout[i].text(report, counts, buffer);
+		const struct column *column = column_of(report, &layout[i]);
+		const char *text = column->text(report, counts, buffer);
 		unsigned columns = output_columns(text);
 
-		fprintf(report->out->file, "%*s ", (int)layout[i].width, text);
-		wider += columns > layout[i].width ? columns - layout[i].width : 0;
+		fprintf(report->out->file, "%*s ", (int)column->width, text);
+		wider += columns > column->width ? columns - column->width : 0;
 	}
 	fputc(' ', report->out->file);
 	return wider;

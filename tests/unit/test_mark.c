@@ -33,7 +33,7 @@ struct thread *thread_enter_slow(void)
 {
 	if (!records)
 		return NULL;
-	nested = (struct thread){.ready = THREAD_BUSY, .mark = MARK, .borrowed = 1};
+	nested = (struct thread){.ready = THREAD_BUSY, .mark = MARK, .idle = MARK, .borrowed = 1};
 	return &nested;
 }
 
@@ -53,7 +53,7 @@ static int begin(void **state)
 	fakes_clear_store();
 	store_head()->start_monotonic_ns = START_NS;
 	clock_ns = START_NS + 5;
-	own.ready = own.mark = MARK;
+	own.ready = own.mark = own.idle = MARK;
 	records = true;
 	process_page.mark = MARK;
 	return 0;

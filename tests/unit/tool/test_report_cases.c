@@ -188,7 +188,7 @@ static void test_warnings(void **state)
 		"are not here.\n  PARTIAL: the file could not grow: 3 call stacks are missing.\n");
 	model->profile.damage[0] = '\0';
 	model->profile.header.sample_bytes = 512 * 1024;
-	assert_has(model, &options, "\n  SAMPLED: one allocation in 512.0 KiB was recorded;");
+	assert_has(model, &options, "\n  SAMPLED: one byte in 512.0 KiB was drawn;");
 	free(model);
 }
 

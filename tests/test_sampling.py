@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_sampling - PMEM_SAMPLE: estimates have no bias and the stated intervals hold the truth; programs behave as without.
+
+programs/sampled.c knows its bytes by site.  PMEM_TEST_SAMPLES=N repeats the runs N times with other seeds."""
+import collections
+import json
+import os
+
+import pytest
+
+import pmem_run
+import pmem_tool
+
+RUNS = int(os.environ.get("PMEM_TEST_SAMPLES") or 60)
+MEAN = 4096
+SETTINGS = {"PMEM_SAMPLE": "4k", "PMEM_LOG": "0", "PMEM_TIMELINE_MS": "0"}
+
+
+def report_of(tool, folder):
+    profiles = list(folder.glob("pmem.*.prof"))
+    assert len(profiles) == 1
+    result = tool("report", "--json", profiles[0])
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def sums(report):
+    """{site: {figure: sum over its call stacks}}"""
+    found = collections.defaultdict(collections.Counter)
+    for stack in report["stacks"]:
+        names = [frame["function"] for frame in stack["frames"]]
+        site = next((name for name in names if name and name.endswith("_site")), None)
+        for key in ("alloc_bytes", "live_bytes", "live_blocks", "temporary_blocks"):
+            found[site][key] += stack[key]
+    return found
+
+
+@pytest.fixture
+def tool(lib, tmp_path):
+    return pmem_tool.Tool(lib, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def runs(lib, programs, tmp_path_factory):
+    tool = pmem_tool.Tool(lib, tmp_path_factory.mktemp("tool"))
+    run = pmem_run.Runner(lib, tmp_path_factory.mktemp("sampled"))
+    program = programs("sampled.c", "-O1", "-g", "-pthread")
+    done = []
+    for seed in range(1, RUNS + 1):
+        result = run([program], {**SETTINGS, "PMEM_SAMPLE_SEED": str(7919 * seed)})
+        assert result.code == 0, result.err
+        done.append((json.loads(result.out), report_of(tool, result.folder)))
+    return done
+
+
+def test_the_mean_of_many_samples_is_the_truth(runs):
+    for site, (allocated, live) in runs[0][0].items():
+        mean = sum(sums(report)[site]["alloc_bytes"] for _, report in runs) / len(runs)
+        # Four standard errors: of each run's draws, allocated / MEAN, over all runs.
+        assert abs(mean / allocated - 1) < 4 / (allocated / MEAN * len(runs)) ** 0.5, site
+        mean = sum(sums(report)[site]["live_bytes"] for _, report in runs) / len(runs)
+        assert abs(mean - live) <= 4 * (live * MEAN / len(runs)) ** 0.5, site
+
+
+def test_the_intervals_hold_the_truth(runs):
+    inside = total = 0
+    for truth, report in runs:
+        totals = report["totals"]
+        assert report["recorder"]["sample_bytes"] == MEAN
+        for figure, index in (("alloc_bytes", 0), ("live_bytes", 1)):
+            want = sum(site[index] for site in truth.values())
+            inside += totals[figure + "_low"] <= want <= totals[figure + "_high"]
+            total += 1
+        for stack in report["stacks"]:
+            assert stack["live_bytes_low"] <= stack["live_bytes"] <= stack["live_bytes_high"]
+    # 95 %, less four standard deviations of that share.
+    assert inside >= total * (0.95 - 4 * (0.95 * 0.05 / total) ** 0.5), "%d of %d" % (inside, total)
+
+
+def test_temporary_blocks_are_told_from_others(runs):
+    temporary = sum(sums(report)["temporary_site"]["temporary_blocks"] for _, report in runs)
+    assert temporary / len(runs) == pytest.approx(6000, rel=0.05)
+    assert sum(sums(report)["large_site"]["live_blocks"] for _, report in runs) > 0
+
+
+def test_a_seed_gives_the_same_sample(run, tool, programs):
+    program = programs("sampled.c", "-O1", "-g", "-pthread")
+    first, second, other = (report_of(tool, run([program], {**SETTINGS, "PMEM_SAMPLE_SEED": seed}).folder)
+                            for seed in ("17", "17", "18"))
+    assert first["totals"]["alloc_bytes"] == second["totals"]["alloc_bytes"] != other["totals"]["alloc_bytes"]
+
+
+def test_threads(run, tool, programs):
+    result = run([programs("sampled.c", "-O1", "-g", "-pthread"), "8"], SETTINGS)
+    assert result.code == 0, result.err
+    truth, report = json.loads(result.out), report_of(tool, result.folder)
+    allocated = sum(site[0] for site in truth.values())
+    assert abs(report["totals"]["alloc_bytes"] / allocated - 1) < 6 / (allocated / MEAN) ** 0.5
+    assert report["totals"]["unknown_freed_blocks"] == 0
+
+
+def test_what_is_read_says_that_it_is_an_estimate(run, tool, programs):
+    result = run([programs("sampled.c", "-O1", "-g", "-pthread")], {"PMEM_SAMPLE": "64k"})
+    log = result.log_of("sampled")
+    assert "\n# sampled: one byte in 65536 on average; all figures are estimates\n" in open(log.paths[0]).read()
+    text = tool("report", *result.folder.glob("*.prof")).stdout.decode()
+    assert "SAMPLED: one byte in 64.0 KiB was drawn; all figures are estimates." in " ".join(text.split())
+    assert " +-95% " in text and max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_run_samples(tool, programs, tmp_path):
+    program = programs("sampled.c", "-O1", "-g", "-pthread")
+    for option, mean in (("--sample", 524288), ("--sample=8k", 8192), ("--sample=0", None)):
+        folder = tmp_path / ("x" + option)
+        folder.mkdir()
+        result = tool("run", "--no-log", option, program, cwd=folder)
+        assert result.returncode == 0, result.stderr
+        assert report_of(tool, folder)["recorder"]["sample_bytes"] == mean
+
+
+@pytest.mark.parametrize("wrong", ["", "512", "2g", "12x", "-1", "8kk", "99999999999999999999"])
+def test_run_refuses(tool, wrong):
+    result = tool("run", "--sample=%s" % wrong, "true")
+    assert result.returncode == 125
+    assert b"is not a size from 1k to 1g" in result.stderr
+    assert not list(result.folder.iterdir())
