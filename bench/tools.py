@@ -126,6 +126,11 @@ def pmem(library, tool):
                    reader=lambda program, path: [tool, "report", path.parent])
 
 
+def pmem_sampling(library, tool):
+    return Preload("pmem-sampling", "pmem, PMEM_SAMPLE=512k", library, files=("pmem.*.prof", "pmem.*.log*"),
+                   variables={"PMEM_SAMPLE": "512k"}, reader=lambda program, path: [tool, "report", path.parent])
+
+
 def library_path(*names):
     """The first of these libraries that is installed, or None."""
     for name in names:

@@ -142,7 +142,7 @@ class Python(Workload):
 
     def make(self, folder, part):
         elf(self.interpreter)
-        return [self.interpreter, BENCH / "objects.py", part(20)]
+        return [self.interpreter, BENCH / "objects.py", part(60)]
 
 
 class Redis(Workload):
