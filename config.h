@@ -73,6 +73,11 @@
 #define PMEM_ONLY ""
 #endif
 
+/* Bytes of the heap that are looked at when the resident set is divided at the end of the process; of a larger heap a sample. */
+#ifndef PMEM_RSS_EXAMINE
+#define PMEM_RSS_EXAMINE (8 << 20)
+#endif
+
 /* One block in this many, on average, carries its time of birth, for estimates of lifetimes. */
 #ifndef PMEM_LIFETIME_SAMPLE
 #define PMEM_LIFETIME_SAMPLE 256

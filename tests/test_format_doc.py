@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-COUNTS = {"FORMAT_KINDS", "FORMAT_LOSS_KINDS", "FORMAT_HOOK_COUNT"}  # ends of enums
+COUNTS = {"FORMAT_KINDS", "FORMAT_RSS_KINDS", "FORMAT_LOSS_KINDS", "FORMAT_HOOK_COUNT"}  # ends of enums
 STRINGS = {"FORMAT_MAGIC"}
 
 

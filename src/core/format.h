@@ -45,6 +45,7 @@ enum {
 	FORMAT_STACK_FIRST = 3, /* the first call-stack id that is not one of the fixed ones */
 	FORMAT_HOOK_SHIFT = 8,
 	FORMAT_NO_HOOK = 0xff,
+	FORMAT_RSS_LINES = 16, /* room for lines of struct format_rss */
 };
 
 enum format_kind {
@@ -95,6 +96,60 @@ enum format_loss {
 	FORMAT_LOSS_TIMELINE, /* points or samples of the timeline that found no room */
 	FORMAT_LOSS_CHILDREN, /* forked children that have events and no profile */
 	FORMAT_LOSS_KINDS,
+};
+
+/* The allocator that the recorder passes on to. */
+enum format_allocator {
+	FORMAT_ALLOCATOR_UNKNOWN = 0,
+	FORMAT_ALLOCATOR_GLIBC = 1,
+	FORMAT_ALLOCATOR_JEMALLOC = 2,
+	FORMAT_ALLOCATOR_MIMALLOC = 3,
+	FORMAT_ALLOCATOR_TCMALLOC = 4,
+	FORMAT_ALLOCATOR_OTHER = 5,
+};
+
+/* Where in the process the recorder's own memory lies, for who looks into it while it runs (core/live_cells.h).  Means nothing
+ * to other versions of pmem than the one in header.recorder. */
+struct format_memory {
+	uint64_t library_start; /* libpmem.so, as mapped */
+	uint64_t library_end;
+	uint64_t table;	      /* address of the live table's upper level; 0 = not known */
+	uint64_t inherited;   /* of the array of tables that came with fork() */
+	uint64_t side_tables; /* of the array of tables with what does not fit into the live table */
+	uint32_t inherited_count;
+	uint32_t granule_log2; /* bytes of the heap for each cell of the live table */
+	uint32_t allocator;    /* enum format_allocator */
+	uint32_t reserved;
+};
+
+/* What the resident set consists of; the sum is struct format_rss.total, but for what could not be explained. */
+enum format_rss_line {
+	FORMAT_RSS_LIVE,      /* of live blocks, as requested */
+	FORMAT_RSS_ROUNDING,  /* what the allocator adds to them */
+	FORMAT_RSS_FRAGMENTS, /* free parts of pages that also hold live blocks */
+	FORMAT_RSS_KEPT,      /* pages of the allocator without a live block */
+	FORMAT_RSS_INHERITED, /* blocks that the parent process had before fork() */
+	FORMAT_RSS_STACKS,    /* of threads */
+	FORMAT_RSS_FILES, /* the program, libraries, other mapped files, with what was changed in private copies */
+	FORMAT_RSS_SHARED, /* shared memory */
+	FORMAT_RSS_MAPPED, /* other anonymous memory: what the program mapped itself */
+	FORMAT_RSS_OWN,	   /* the recorder's */
+	FORMAT_RSS_KINDS,
+};
+
+/* The resident set at one moment. */
+struct format_rss {
+	_Atomic uint64_t time_ns; /* 0: none, or being written */
+	_Atomic uint64_t total;	  /* as the kernel counts it: sum of Rss in /proc/PID/smaps */
+	_Atomic uint64_t lines[FORMAT_RSS_LINES]; /* by enum format_rss_line */
+	_Atomic uint64_t swapped;		  /* not part of total */
+	_Atomic uint64_t arenas; /* of glibc's malloc, the main one too; 0 = another allocator */
+	_Atomic uint64_t kept_arenas; /* the part of FORMAT_RSS_KEPT in arenas but the main one */
+	_Atomic uint64_t stacks;      /* how many there are */
+	_Atomic uint64_t heap;	      /* resident bytes that the live table was asked about */
+	_Atomic uint64_t examined; /* the part of them that was looked at: less than heap: a sample */
+	_Atomic uint64_t cost_ns; /* what the measurement took */
+	uint64_t reserved;
 };
 
 struct format_header {
@@ -170,8 +225,11 @@ struct format_header {
 	_Atomic uint32_t directories[FORMAT_DIRECTORIES];
 	/* Names of code of module 0 that the tool has added to the file of an ended process; written last. */
 	_Atomic uint32_t given_count;
+	struct format_memory memory; /* complete when the magic is there */
+	struct format_rss rss;	     /* as measured last */
 };
 
+static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");
 static_assert(sizeof(struct format_header) <= FORMAT_HEADER_SIZE, "the directory follows");
 
 /* Block 0. */
@@ -308,7 +366,9 @@ struct format_thread {
 	_Atomic uint32_t running;  /* 1: has an owner now */
 	_Atomic uint64_t start_ns; /* first event of the last owner */
 	char name[16]; /* of the last owner, at its end or at the last snapshot; NUL-terminated, "" = unknown */
-	uint64_t reserved[3];
+	_Atomic uint64_t
+		pointer; /* of the last owner: address of its control block, at its stack's end; 0 = unknown */
+	uint64_t reserved[2];
 };
 
 /* The process at one moment. */

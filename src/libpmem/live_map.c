@@ -6,8 +6,10 @@
  */
 #include "libpmem/live_map.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "core/live_cells.h"
 #include "libpmem/live_table.h"
 #include "libpmem/loss.h"
 #include "libpmem/sys.h"
@@ -33,6 +35,11 @@ static _Atomic(struct live_cell *) leaves; /* newest leaf of live_map */
 
 /* Immutable but for live_map_fork_child(), when there is only one thread. */
 static struct inherited inherited[LIVE_INHERITED_MAX]; /* oldest first */
+
+static_assert(sizeof(inherited[0]) == 16 && offsetof(struct inherited, top) == 0 &&
+		      LIVE_MAP_SPAN_LOG2 == (int)LIVE_CELLS_SPAN_LOG2 &&
+		      LIVE_MAP_TAIL == (int)LIVE_CELLS_TAIL,
+	      "core/live_cells.c and core/waterfall_heap.c read it");
 static uint32_t inherited_count;
 
 /* Under RLIMIT_DATA the size of sparse maps must not count, which the program needs for itself.  Linux counts private writable
@@ -149,6 +156,11 @@ bool live_map_fork_child(void)
 		inherited_count++;
 	}
 	return begin_map();
+}
+
+const void *live_map_inherited_place(void)
+{
+	return inherited;
 }
 
 uint32_t live_map_inherited_count(void)

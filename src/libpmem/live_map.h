@@ -49,6 +49,9 @@ struct live_cell *live_map_make_leaf(uintptr_t addr);
 /* The present map becomes the newest inherited one, and an empty one begins.  False: no memory for it. */
 bool live_map_fork_child(void);
 
+/* The array of inherited maps, of two words each: the first is the address of the upper level. */
+const void *live_map_inherited_place(void);
+
 /* How many maps are inherited; and the cell of addr in one of them, 0 = oldest, NULL if it has none. */
 uint32_t live_map_inherited_count(void);
 struct live_cell *live_map_inherited(uint32_t map, uintptr_t addr);

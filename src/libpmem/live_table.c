@@ -16,8 +16,10 @@
  */
 #include "libpmem/live_table.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
+#include "core/live_cells.h"
 #include "libpmem/live_map.h"
 #include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
@@ -26,6 +28,13 @@
 enum {
 	SIZE_CELLS_MAX = LIVE_MAP_TAIL, /* that one block has after its head */
 };
+
+static_assert(LIVE_SLACK_GRANULE_LOG2 == (int)LIVE_CELLS_SLACK_LOG2 &&
+		      LIVE_SLACK_BITS == (int)LIVE_CELLS_SLACK_BITS &&
+		      LIVE_SLACK_SIDE == (int)LIVE_CELLS_SLACK_SIDE &&
+		      TWO_CELL_SIDE == (int)LIVE_CELLS_CODE_SIDE &&
+		      TWO_CELL_NEXT == (int)LIVE_CELLS_CODE_NEXT,
+	      "core/live_cells.c reads the cells");
 
 /* Immutable after live_table_init(). */
 static enum live_layout layout;

@@ -37,6 +37,7 @@
 #include "libpmem/tree.h"
 #include "libpmem/unwind.h"
 #include "libpmem/verify.h"
+#include "libpmem/waterfall.h"
 
 enum state { STATE_NEW, STATE_RECORDING, STATE_OFF };
 
@@ -222,6 +223,7 @@ static bool start_modules(void)
 		log_warn_memory();
 		return false;
 	}
+	waterfall_init();
 	stack_check_choose();
 	sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0);
 	peak_init();
@@ -269,6 +271,7 @@ static bool start_child(void)
 	log_fork_child();
 	names_fork_child();
 	snapshot_fork_child();
+	waterfall_init();
 	publish_profile();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);
 	if (!ok)
@@ -400,6 +403,7 @@ static void update_profile(void)
 	/* mincore(2) is not among the calls of a sandbox. */
 	if (!sys_sandboxed())
 		set(&head->own_bytes, store_size() + side_table_size() + live_table_resident());
+	waterfall_record();
 	set(&head->update_ns, store_time());
 }
 

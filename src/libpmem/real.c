@@ -92,6 +92,29 @@ static bool in_glibc(const void *function)
 	       dladdr((void *)gnu_get_libc_version, &libc) && here.dli_fbase == libc.dli_fbase;
 }
 
+/* By the name of its file, as people know it. */
+static enum format_allocator allocator_of(const void *function)
+{
+	static const struct {
+		const char *name;
+		enum format_allocator allocator;
+	} known[] = {
+		{"jemalloc", FORMAT_ALLOCATOR_JEMALLOC},
+		{"mimalloc", FORMAT_ALLOCATOR_MIMALLOC},
+		{"tcmalloc", FORMAT_ALLOCATOR_TCMALLOC},
+	};
+	Dl_info here;
+
+	if (in_glibc(function))
+		return FORMAT_ALLOCATOR_GLIBC;
+	if (!dladdr(function, &here) || !here.dli_fname)
+		return FORMAT_ALLOCATOR_UNKNOWN;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(here.dli_fname, known[i].name))
+			return known[i].allocator;
+	return FORMAT_ALLOCATOR_OTHER;
+}
+
 /* The layout that needs no allocator's internals, unless the functions are plain glibc's: no tunable changes what
  * they do. */
 static bool is_plain_glibc(const void *function)
@@ -216,6 +239,7 @@ static void find_all(void)
 	found.next_malloc = (void *)found.malloc;
 	real_musl_unnest(&found);
 	found.layout = is_plain_glibc((void *)found.malloc) ? LIVE_SLACK : LIVE_TWO_CELL;
+	found.allocator = allocator_of(found.next_malloc);
 	next = found;
 	/* glibc's blocks, also checked ones, are 32 bytes apart at least; and checking is of the requested size. */
 	if (!in_glibc(dlsym(RTLD_NEXT, "malloc")))

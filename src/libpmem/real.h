@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "core/format.h"
 #include "libpmem/live_table.h"
 
 /* In the two-cell layout (live_table.h) requests that are too small for it are raised on the way.
@@ -37,6 +38,7 @@ struct real {
 	void (*exit)(int status); /* _exit() */
 	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
 	enum live_layout layout;
+	enum format_allocator allocator;
 	bool has_reallocarray; /* of its own, not the C library's over realloc() */
 	void *next_malloc; /* the next allocator's own, also where malloc above stands before it */
 	void *first_malloc; /* what the program's calls of malloc() reach: ours, unless own_malloc.h finds otherwise */

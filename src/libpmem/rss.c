@@ -13,7 +13,6 @@
 
 static struct lock lock = {.rank = LOCK_RSS};
 static struct kept statm = KEPT_NONE_INIT; /* under lock */
-static uint64_t page_size;		   /* immutable after rss_init() */
 static _Atomic uint64_t last;		   /* as read last */
 
 static void open_statm(void)
@@ -45,12 +44,11 @@ static uint64_t read_bytes(void)
 		i++;
 	for (i++; i < size && line[i] >= '0' && line[i] <= '9'; i++)
 		pages = pages * 10 + (uint64_t)(line[i] - '0');
-	return pages * page_size;
+	return pages * getauxval(AT_PAGESZ);
 }
 
 void rss_init(void)
 {
-	page_size = getauxval(AT_PAGESZ);
 	open_statm();
 }
 

@@ -17,9 +17,11 @@
  */
 #include "libpmem/side_table.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/live_cells.h"
 #include "libpmem/loss.h"
 #include "libpmem/sys.h"
 
@@ -37,6 +39,13 @@ struct slot {
 	_Atomic uintptr_t key;
 	struct side_entry entry; /* of the owner of key */
 };
+
+static_assert(FIRST_SLOTS_LOG2 == (int)LIVE_CELLS_SIDE_FIRST_LOG2 &&
+		      TABLES_MAX == (int)LIVE_CELLS_SIDE_TABLES &&
+		      PROBES == (int)LIVE_CELLS_SIDE_PROBES &&
+		      sizeof(struct slot) == LIVE_CELLS_SIDE_SLOT &&
+		      offsetof(struct slot, entry.size) == 8,
+	      "core/live_cells.c reads it");
 
 static _Atomic(struct slot *) tables[TABLES_MAX];
 /* Tables in use, a prefix of tables[].  May lag behind by one while a table is added. */
@@ -189,6 +198,11 @@ size_t side_table_size(void)
 	for (uint32_t table = count_tables(); table-- > 0;)
 		size += table_size(table);
 	return size;
+}
+
+const void *side_table_place(void)
+{
+	return tables;
 }
 
 /* The tables stay mapped, zeroed: the fork may have come from a signal handler that interrupted one

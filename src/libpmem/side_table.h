@@ -27,6 +27,9 @@ bool side_table_take(uintptr_t addr, struct side_entry *entry);
 uint64_t side_table_count(void);
 size_t side_table_size(void);
 
+/* The array of the addresses of its parts. */
+const void *side_table_place(void);
+
 /* Begins empty; the memory of the parent's entries is given back. */
 void side_table_fork_child(void);
 

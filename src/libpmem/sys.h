@@ -95,13 +95,18 @@ static inline bool sys_soft_limit(enum sys_limit resource, uint64_t *limit)
 	return true;
 }
 
-/* Memory of size bytes (whole pages), zeroed, private, touched lazily; NULL if there is none. */
+/* Memory of size bytes (whole pages), zeroed, private, touched lazily; NULL if there is none.  MADV_RANDOM, which changes nothing
+ * for such memory but how it is read back from swap, tells it from the program's (core/waterfall.h), also where the two would
+ * become one mapping. */
 static inline void *sys_map_flags(size_t size, int more_flags)
 {
 	long p = arch_syscall6(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | more_flags, -1, 0);
 
-	return p < 0 && p > -4096 ? NULL : (void *)p;
+	if (p < 0 && p > -4096)
+		return NULL;
+	sys_call(SYS_madvise, p, (long)size, MADV_RANDOM, 0);
+	return (void *)p;
 }
 
 static inline void *sys_map(size_t size)

@@ -80,6 +80,7 @@ static void record_owner(struct thread *thread)
 			      (uint32_t)atomic_load_explicit(&thread->tid, memory_order_relaxed),
 			      memory_order_relaxed);
 	atomic_store_explicit(&record->start_ns, store_time(), memory_order_relaxed);
+	atomic_store_explicit(&record->pointer, arch_thread_pointer(), memory_order_relaxed);
 	atomic_fetch_add_explicit(&record->owners, 1, memory_order_relaxed);
 	atomic_store_explicit(&record->running, 1, memory_order_relaxed);
 	memset(record->name, 0, sizeof(record->name));

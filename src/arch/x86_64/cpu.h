@@ -97,6 +97,15 @@ static inline void arch_gather_end(void)
 	__asm__ volatile("vzeroupper");
 }
 
+static inline uintptr_t arch_thread_pointer(void)
+{
+	uintptr_t pointer;
+
+	/* Its first word is its own address (ABI supplement, "Thread-Local Storage"). */
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
