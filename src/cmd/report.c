@@ -95,8 +95,18 @@ static int add_pattern(const char *patterns[REPORT_PATTERNS], unsigned *count, c
 	return NEXT;
 }
 
+static bool are_both(const char *view, const char *other, const char *name)
+{
+	return strcmp(view, name) == 0 || strcmp(other, name) == 0;
+}
+
 static int set_view(struct report_options *options, const char *name)
 {
+	options->rss |= strcmp(name, "rss") == 0;
+	/* --json of it. */
+	if (options->view && are_both(options->view, name, "rss") &&
+	    are_both(options->view, name, "json"))
+		name = options->view = "json";
 	if (options->view && strcmp(options->view, name) != 0)
 		return cmd_usage("report", "--%s and --%s: one view at a time", options->view, name);
 	options->view = name;

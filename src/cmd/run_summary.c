@@ -21,7 +21,9 @@
 #include "cmd/run_say.h"
 #include "cmd/run_verdict.h"
 #include "profile/profile.h"
+#include "profile/rss.h"
 #include "profile/unseen.h"
+#include "report/rss_words.h"
 
 /* OTHERS_READ: of a build's thousands of profiles those with the largest peaks are looked into for growth. */
 enum { OTHERS_MAX = 5, OTHERS_READ = 64, LINE_SIZE = 2048 };
@@ -117,9 +119,14 @@ static void print_heap(const struct profile *profile, int status, FILE *file)
 static void print_rss(const struct profile *profile, FILE *file)
 {
 	const struct profile_point *point;
-	char rss[UNITS_SIZE], at[UNITS_SIZE];
+	char rss[UNITS_SIZE], at[UNITS_SIZE], sum[RSS_SUM_SIZE];
 	uint32_t i = profile->point_count;
+	struct rss recorded;
 
+	if (rss_recorded(profile, &recorded)) {
+		print_line(file, "  rss      %s", rss_words_sum(&recorded, sum));
+		return;
+	}
 	while (i && !profile->points[i - 1].rss_bytes)
 		i--;
 	if (!i)

@@ -50,6 +50,7 @@ static bool read_threads(struct reader *reader)
 		*thread = (struct profile_thread){
 			.tid = plain32(&raw[i].tid),
 			.owners = plain32(&raw[i].owners),
+			.pointer = plain64(&raw[i].pointer),
 			.level = raw[i].level,
 			.running = plain32(&raw[i].running) != 0,
 			.counts = reader->thread_counts[i],

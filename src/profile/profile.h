@@ -76,6 +76,7 @@ struct profile_thread {
 	uint32_t tid;
 	uint32_t owners; /* how many threads shared this line */
 	uint32_t level;
+	uint64_t pointer; /* an address at the end of its stack; 0 = not known */
 	bool running;
 	char name[16];
 	struct profile_counts counts; /* live may be negative: see free_bytes > alloc_bytes */

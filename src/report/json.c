@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "profile/estimate.h"
+#include "profile/rss.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
 #include "report/report.h"
@@ -449,12 +450,66 @@ static bool put_stacks(struct json *json, const struct report *report, struct er
 	return true;
 }
 
+static void put_rss(struct json *json, const struct rss *rss)
+{
+	const struct waterfall_result *lines;
+
+	json_key(json, "rss");
+	if (!rss) {
+		json_null(json);
+		return;
+	}
+	lines = &rss->lines;
+	json_object(json);
+	json_key_uint(json, "time_ns", rss->time_ns);
+	json_key_uint(json, "total_bytes", lines->total);
+	for (int i = 0; i < FORMAT_RSS_KINDS; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_bytes", rss_line_name((enum format_rss_line)i));
+		json_key_uint(json, key, lines->lines[i]);
+	}
+	json_key_int(json, "unexplained_bytes", waterfall_unexplained(lines));
+	json_key_uint(json, "swapped_bytes", lines->swapped);
+	json_key_string(json, "allocator", rss_allocator_name(rss->allocator));
+	put_known(json, "arenas", lines->arenas);
+	json_key_uint(json, "kept_in_arenas_bytes", lines->kept_arenas);
+	json_key_uint(json, "stack_count", lines->stacks);
+	json_key_uint(json, "heap_bytes", lines->heap);
+	json_key_uint(json, "examined_bytes", lines->examined);
+	json_key_uint(json, "cost_ns", rss->cost_ns);
+	json_end(json);
+}
+
+/* What --rss leaves: no call stacks, whose names take their time. */
+static bool print_rss_alone(const struct report *report, struct json *json, struct error *err)
+{
+	const struct profile *profile = report->profile;
+	struct rss rss;
+
+	if (!rss_of(profile, &rss, err))
+		return false;
+	json_begin(json, report->out->file);
+	json_object(json);
+	json_key_uint(json, "schema", SCHEMA);
+	put_process(json, profile);
+	put_recorder(json, profile);
+	put_totals(json, profile);
+	put_losses(json, profile);
+	put_rss(json, &rss);
+	json_end(json);
+	return true;
+}
+
 bool view_json(struct report *report, struct error *err)
 {
 	const struct profile *profile = report->profile;
 	struct json json;
+	struct rss rss;
 	bool ok;
 
+	if (report->options->rss)
+		return print_rss_alone(report, &json, err);
 	json_begin(&json, report->out->file);
 	json_object(&json);
 	json_key_uint(&json, "schema", SCHEMA);
@@ -462,6 +517,7 @@ bool view_json(struct report *report, struct error *err)
 	put_recorder(&json, profile);
 	put_totals(&json, profile);
 	put_losses(&json, profile);
+	put_rss(&json, rss_recorded(profile, &rss) ? &rss : NULL);
 	put_growth(&json, report);
 	put_timeline(&json, profile);
 	put_threads(&json, profile);

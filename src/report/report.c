@@ -19,6 +19,7 @@ const struct report_view report_views[] = {
 	{"sizes", view_sizes, false},
 	{"lifetimes", view_lifetimes, false},
 	{"threads", view_threads, false},
+	{"rss", view_rss, false},
 	{"json", view_json, true},
 	{"csv", view_csv, true},
 	{NULL, NULL, false},
@@ -78,6 +79,8 @@ static bool wants_all_names(const struct report *report)
 	const struct report_options *options = report->options;
 	const struct report_view *view = report_view_find(options->view);
 
+	if (options->rss)
+		return false;
 	return options->focus_count || options->ignore_count || (view && view->is_data);
 }
 

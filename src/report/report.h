@@ -34,6 +34,7 @@ struct report_options {
 	bool all_frames;   /* do not hide those of libraries and runtimes */
 	bool raw_names;	   /* as in the symbol tables */
 	bool source;	   /* print source lines */
+	bool rss;	   /* nothing else, in JSON too */
 };
 
 struct report {
@@ -88,6 +89,7 @@ bool view_peak(struct report *report, struct error *err);
 bool view_sizes(struct report *report, struct error *err);
 bool view_lifetimes(struct report *report, struct error *err);
 bool view_threads(struct report *report, struct error *err);
+bool view_rss(struct report *report, struct error *err);
 bool view_json(struct report *report, struct error *err);
 bool view_csv(struct report *report, struct error *err);
 

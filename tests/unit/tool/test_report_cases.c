@@ -52,6 +52,7 @@ static void test_views_hold_the_width(void **state)
 	(void)state;
 	memset(long_name, 'x', sizeof(long_name) - 1);
 	spots[REMEMBER].symbol.function = long_name;
+	model->profile.is_live = false; /* there is no process to look at */
 	for (view = report_views; view->name; view++) {
 		struct report_options options = {.view = view->name, .key = SITES_KEYS};
 
@@ -102,6 +103,7 @@ static void test_no_allocation(void **state)
 	model->profile.point_count = 0;
 	memset(&model->profile.totals, 0, sizeof(model->profile.totals));
 	assert_has(model, &options, "No allocation was recorded.");
+	model->profile.is_live = false;
 	for (view = report_views; view->name; view++) {
 		options.view = view->name;
 		free(print_or_fail(model, &options));
@@ -203,6 +205,7 @@ static void test_no_names(void **state)
 	fake_problems[0] = "libx.so: was replaced since";
 	fake_problems[1] = "server: was replaced since";
 	damage(model);
+	model->profile.is_live = false;
 	for (view = report_views; view->name; view++) {
 		options.view = view->name;
 		if (!view->is_data)

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rss.c - why the process takes more memory than its live blocks.
+ */
+#include "profile/rss.h"
+
+#include <inttypes.h>
+
+#include "report/head.h"
+#include "report/page.h"
+#include "report/report.h"
+#include "report/rss_words.h"
+
+static const char *const words[FORMAT_RSS_KINDS] = {
+	[FORMAT_RSS_LIVE] = "live blocks, as the program requested them",
+	[FORMAT_RSS_ROUNDING] = "rounding and headers of these blocks",
+	[FORMAT_RSS_FRAGMENTS] = "free parts of pages with live blocks",
+	[FORMAT_RSS_KEPT] = "pages without live blocks that the allocator keeps",
+	[FORMAT_RSS_INHERITED] = "blocks of the parent process, from before the fork",
+	[FORMAT_RSS_STACKS] = "stacks of threads",
+	[FORMAT_RSS_FILES] = "program, libraries, other mapped files",
+	[FORMAT_RSS_SHARED] = "shared memory",
+	[FORMAT_RSS_MAPPED] = "other anonymous memory: mapped by the program itself",
+	[FORMAT_RSS_OWN] = "pmem's own",
+};
+
+static void print_row(const struct report *report, const char *bytes, uint64_t part, uint64_t whole,
+		      const char *what)
+{
+	char share[UNITS_SIZE];
+
+	fprintf(report->out->file, "%12s  %6s  %s\n", bytes, units_share(part, whole, share), what);
+}
+
+/* The heap's lines always, others if there is something. */
+static bool is_shown(const struct rss *rss, int line)
+{
+	return line <= FORMAT_RSS_KEPT || rss->lines.lines[line] > 0;
+}
+
+static void print_table(const struct report *report, const struct rss *rss)
+{
+	const struct waterfall_result *lines = &rss->lines;
+	int64_t unexplained = waterfall_unexplained(lines);
+	const struct output *out = report->out;
+	char bytes[UNITS_SIZE];
+
+	fprintf(out->file, "%s%12s  %6s  what%s\n", output_style(out, OUTPUT_DIM), "bytes", "share",
+		output_style(out, OUTPUT_PLAIN));
+	for (int i = 0; i < FORMAT_RSS_KINDS; i++)
+		if (is_shown(rss, i))
+			print_row(report, units_bytes(lines->lines[i], bytes), lines->lines[i],
+				  lines->total, words[i]);
+	if (unexplained > 0)
+		print_row(report, units_bytes((uint64_t)unexplained, bytes), (uint64_t)unexplained,
+			  lines->total, "unexplained");
+	else if (unexplained < 0)
+		fprintf(out->file, "%12s  %6s  counted twice\n",
+			units_bytes_change(unexplained, bytes), "");
+	print_row(report, units_bytes(lines->total, bytes), lines->total, lines->total,
+		  "resident set (RSS)");
+}
+
+static void print_notes(const struct report *report, const struct rss *rss)
+{
+	const struct waterfall_result *lines = &rss->lines;
+	char some[UNITS_SIZE], all[UNITS_SIZE], swapped[UNITS_SIZE];
+	struct page_text text;
+
+	page_text_begin(&text, report->out);
+	if (lines->examined < lines->heap)
+		fprintf(text.file,
+			"The first four are estimates from %s of %s of pages, here and there. ",
+			units_bytes(lines->examined, some), units_bytes(lines->heap, all));
+	if (lines->swapped)
+		fprintf(text.file, "Another %s are swapped out. ",
+			units_bytes(lines->swapped, swapped));
+	fputs("Who holds the live blocks: pmem report.", text.file);
+	page_text_end(&text, report->out, PAGE_INDENT);
+}
+
+bool view_rss(struct report *report, struct error *err)
+{
+	struct page_text text;
+	struct rss rss;
+
+	if (!report_refuse_interval(report, err))
+		return false;
+	if (report->selected)
+		return error_set(err, "--rss is of the process as a whole: leave out --focus and "
+				      "--ignore");
+	if (!rss_of(report->profile, &rss, err))
+		return false;
+	head_print(report);
+	page_text_begin(&text, report->out);
+	rss_words_print(report->profile, &rss, text.file);
+	page_text_end(&text, report->out, PAGE_INDENT);
+	fputc('\n', report->out->file);
+	print_table(report, &rss);
+	fputc('\n', report->out->file);
+	print_notes(report, &rss);
+	return true;
+}

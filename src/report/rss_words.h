@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * rss_words.h - why the resident set is as large as it is, in words.
+ */
+#ifndef PMEM_REPORT_RSS_WORDS_H
+#define PMEM_REPORT_RSS_WORDS_H
+#include <stdio.h>
+
+#include "profile/rss.h"
+
+/* Sentences for a paragraph: the largest part that is not live blocks, and what can be done about it; or that there is none. */
+void rss_words_print(const struct profile *profile, const struct rss *rss, FILE *file);
+
+/* "588 MiB = 412 live + 31 rounding + ...": terms in the total's unit, which add up. */
+enum { RSS_SUM_SIZE = 256 };
+const char *rss_words_sum(const struct rss *rss, char text[RSS_SUM_SIZE]);
+
+#endif
