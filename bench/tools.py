@@ -9,7 +9,7 @@ import pathlib
 import shutil
 import subprocess
 
-from usage import Process
+from usage import BENCH, Process
 
 
 class Tool:
@@ -141,6 +141,16 @@ def library_path(*names):
     return None
 
 
+def find_forward(folder):
+    """What any preloaded library costs that does nothing."""
+    library = folder / "forward.so"
+    compiler = os.environ.get("CC", "cc")
+    if not shutil.which(compiler):
+        return [], "forward: %s is not installed" % compiler
+    subprocess.run([compiler, "-O2", "-fPIC", "-shared", "-fno-builtin", "-o", library, BENCH / "forward.c"], check=True)
+    return [Preload("forward", "a library that only calls the next malloc", library)], None
+
+
 def find_heaptrack():
     script = shutil.which("heaptrack")
     if not script:
@@ -205,5 +215,5 @@ def find_valgrind():
 
 def find_peers(python, folder):
     """([tools], [reasons why others are missing])"""
-    parts = [find_heaptrack(), find_jemalloc(folder), find_gperftools(), find_memray(python), find_valgrind()]
+    parts = [find_forward(folder), find_heaptrack(), find_jemalloc(folder), find_gperftools(), find_memray(python), find_valgrind()]
     return [tool for tools, _ in parts for tool in tools], [reason for _, reason in parts if reason]

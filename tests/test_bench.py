@@ -49,7 +49,7 @@ def test_quick_run_measures_a_pair_and_a_program(bench, built, tmp_path):
     assert set(data) == {"version", "machine", "date", "rounds", "seconds", "scale", "load_average", "other_cpu_share", "tools",
                          "pairs", "programs", "skipped", "behind"}
     assert set(data["machine"]) == {"cpu", "cores", "kernel", "libc"}
-    assert [tool["name"] for tool in data["tools"]] == ["bare", "pmem"]
+    assert [tool["name"] for tool in data["tools"]] == ["bare", "pmem", "pmem-sampling"]
     assert (data["rounds"], data["scale"]) == (1, "small")
 
     (pair,), (program,) = data["pairs"], data["programs"]

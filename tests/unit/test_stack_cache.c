@@ -580,21 +580,16 @@ static int begin_gathering(void **state)
 	return failed;
 }
 
-#define ALL(setup)                                                                                 \
-	cmocka_unit_test_setup(every_length, setup),                                               \
-		cmocka_unit_test_setup(every_check_counts, setup),                                 \
-		cmocka_unit_test_setup(the_key_counts, setup),                                     \
-		cmocka_unit_test_setup(nothing_is_read_beyond_a_mismatch, setup),                  \
-		cmocka_unit_test_setup(checks_on_many_pages, setup),                               \
-		cmocka_unit_test_setup(a_miss_is_remembered, setup),                               \
-		cmocka_unit_test_setup(four_ways, setup), cmocka_unit_test_setup(cooldown, setup), \
-		cmocka_unit_test_setup(unclean_entries_end_with_mappings, setup),                  \
-		cmocka_unit_test_setup(rooms, setup), cmocka_unit_test_setup(full_cache, setup),   \
-		cmocka_unit_test_setup(grows_for_what_comes_again, setup),                         \
-		cmocka_unit_test_setup(does_not_grow_without_need, setup),                         \
-		cmocka_unit_test_setup(grows_not_without_memory, setup),                           \
-		cmocka_unit_test_setup(exhausted_memory, setup),                                   \
-		cmocka_unit_test_setup(sizes, setup)
+/* clang-format off */
+#define T cmocka_unit_test_setup
+#define ALL(setup) \
+	T(every_length, setup), T(every_check_counts, setup), T(the_key_counts, setup), \
+	T(nothing_is_read_beyond_a_mismatch, setup), T(checks_on_many_pages, setup), \
+	T(a_miss_is_remembered, setup), T(four_ways, setup), T(cooldown, setup), \
+	T(unclean_entries_end_with_mappings, setup), T(rooms, setup), T(full_cache, setup), \
+	T(grows_for_what_comes_again, setup), T(does_not_grow_without_need, setup), \
+	T(grows_not_without_memory, setup), T(exhausted_memory, setup), T(sizes, setup)
+/* clang-format on */
 
 int main(void)
 {
