@@ -97,8 +97,12 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	struct thread *thread = thread_enter_fast();
 	struct stack_cache_entry *entry;
 
-	if (__builtin_expect(!thread, 0))
-		return record_alloc_unready(block, size, fp, hook);
+	if (__builtin_expect(!thread, 0)) {
+		block = record_alloc_unready(block, size, fp, hook);
+		/* Not a tail call: fp's frame is still needed. */
+		__asm__ volatile("" : "+r"(block));
+		return block;
+	}
 	entry = stack_cache_find(&thread->stacks, fp, hook);
 	if (__builtin_expect(!entry, 0))
 		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
