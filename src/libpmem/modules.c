@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include "libpmem/find_object.h"
 #include "libpmem/hook.h"
 #include "libpmem/lock.h"
 #include "libpmem/loss.h"
@@ -25,17 +26,6 @@
 #include "libpmem/rules.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
-
-/* From <dlfcn.h> of glibc >= 2.35; declared here so that older headers compile and older libraries load. */
-struct found_object {
-	unsigned long long flags;
-	void *map_start;
-	void *map_end;
-	void *link_map;
-	void *eh_frame;
-	unsigned long long reserved[7];
-};
-extern int _dl_find_object(void *addr, struct found_object *result) __attribute__((weak));
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -104,9 +94,9 @@ static bool find_object(uintptr_t pc, struct found *found)
 		*found = program;
 		return true;
 	}
-	if (!_dl_find_object)
+	if (!find_object_of)
 		return find_by_maps(pc, found);
-	if (_dl_find_object((void *)pc, &object) != 0)
+	if (find_object_of((void *)pc, &object) != 0)
 		return false;
 	map = object.link_map;
 	*found = (struct found){.start = (uintptr_t)object.map_start,
@@ -178,6 +168,7 @@ static void place_module(struct module *module, const struct found *found,
 					   .end = image->eh_frame_end};
 	module->dynsym = image->dynsym;
 	module->build_id_addr = image->build_id_addr;
+	module->checked = 0;
 	atomic_store_explicit(&module->loaded, 1, memory_order_relaxed);
 }
 
@@ -244,21 +235,32 @@ static bool same_name(const struct module *module, const struct found *found)
 	       sys_copy_refused();
 }
 
-static bool still_there(const struct module *module)
+/* Another thread may be unloading it right now: copied, not read in place. */
+static bool same_build_id(const struct module *module)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
+
+	return sys_sandboxed() ||
+	       (sys_copy(id, (const void *)module->build_id_addr, module->build_id.size) &&
+		memcmp(id, module->build_id.bytes, module->build_id.size) == 0) ||
+	       sys_copy_refused();
+}
+
+/* Each new page of code comes here: memory itself is asked only if the loader did something since it was asked last. */
+static bool still_there(struct module *module)
+{
+	uint32_t now = atomic_load_explicit(&suspicions, memory_order_relaxed);
 	struct found found;
 
 	if (!find_object(module->start, &found) || found.start != module->start ||
 	    found.end != module->end || found.link_map != module->link_map)
 		return false;
-	/* Another thread may be unloading it right now: copied, not read in place. */
-	if (!module->build_id.size)
-		return same_name(module, &found);
-	return sys_sandboxed() ||
-	       (sys_copy(id, (const void *)module->build_id_addr, module->build_id.size) &&
-		memcmp(id, module->build_id.bytes, module->build_id.size) == 0) ||
-	       sys_copy_refused();
+	if (module->checked == now + 1)
+		return true;
+	if (module->build_id.size ? !same_build_id(module) : !same_name(module, &found))
+		return false;
+	module->checked = now + 1;
+	return true;
 }
 
 static void forget(struct module *module)

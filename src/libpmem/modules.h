@@ -40,6 +40,7 @@ struct module {
 	struct elf_symbols dynsym; /* valid while loaded */
 	const void *link_map;	   /* identity for the loader */
 	uintptr_t build_id_addr;
+	uint32_t checked; /* under lock: 1 + how many suspicions there had been when it was last found unchanged; 0 = never */
 };
 
 /* A stored code address, in the terms of the log. */

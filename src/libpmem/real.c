@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "libpmem/find_object.h"
 #include "libpmem/lock.h"
 #include "libpmem/real_musl.h"
 #include "libpmem/sys.h"
@@ -83,13 +84,23 @@ struct real real __attribute__((visibility("hidden"))) = {
 	.free = boot_free,
 };
 
+/* dladdr() searches all symbols of a library, for a millisecond in all: the loader's own table is asked where it has one. */
+static bool same_object(const void *a, const void *b)
+{
+	struct found_object found_a, found_b;
+	Dl_info info_a, info_b;
+
+	if (find_object_of && find_object_of((void *)a, &found_a) == 0 &&
+	    find_object_of((void *)b, &found_b) == 0)
+		return found_a.link_map == found_b.link_map;
+	return dladdr(a, &info_a) && dladdr(b, &info_b) && info_a.dli_fbase == info_b.dli_fbase;
+}
+
 /* True for a function of the library that the loader maps for the C library, if that is glibc. */
 static bool in_glibc(const void *function)
 {
-	Dl_info here, libc;
-
-	return gnu_get_libc_version && dladdr(function, &here) &&
-	       dladdr((void *)gnu_get_libc_version, &libc) && here.dli_fbase == libc.dli_fbase;
+	return gnu_get_libc_version && function &&
+	       same_object(function, (void *)gnu_get_libc_version);
 }
 
 /* By the name of its file, as people know it. */
