@@ -13,26 +13,39 @@
 
 enum {
 	PAGE = 4096,
-	PAGES_PER_BLOCK = FORMAT_BLOCK_SIZE / PAGE,
+	PAGES_AT_ONCE = 64,
 	WORDS = PAGE / sizeof(uint64_t),
 };
 
 static const uint64_t zeros[WORDS];
+static const struct iovec zero_pages[PAGES_AT_ONCE] = {
+	[0 ... PAGES_AT_ONCE - 1] = {.iov_base = (void *)zeros, .iov_len = PAGE}};
 
-int store_disk_fill(int fd, uint32_t number)
+/* Writes pages of zeros, as many as one call takes.  Returns how many bytes, or -errno. */
+static long write_zeros(int fd, uint64_t at, uint64_t size)
 {
-	struct iovec pages[PAGES_PER_BLOCK];
+	uint64_t pages = size / PAGE < PAGES_AT_ONCE ? size / PAGE : PAGES_AT_ONCE;
 	long done;
 
-	for (int i = 0; i < PAGES_PER_BLOCK; i++)
-		pages[i] = (struct iovec){.iov_base = (void *)zeros, .iov_len = PAGE};
 	do
-		done = arch_syscall6(SYS_pwritev, fd, (long)pages, PAGES_PER_BLOCK,
-				     (long)number * FORMAT_BLOCK_SIZE, 0, 0);
+		done = arch_syscall6(SYS_pwritev, fd, (long)zero_pages, (long)pages, (long)at, 0, 0);
 	while (done == -EINTR);
-	if (done == FORMAT_BLOCK_SIZE)
-		return 0;
-	return done < 0 ? (int)done : -ENOSPC;
+	return done;
+}
+
+int store_disk_fill(int fd, uint32_t number, uint32_t count)
+{
+	uint64_t at = (uint64_t)number * FORMAT_BLOCK_SIZE;
+	uint64_t end = at + (uint64_t)count * FORMAT_BLOCK_SIZE;
+	long done;
+
+	while (at < end) {
+		done = write_zeros(fd, at, end - at);
+		if (done <= 0 || done % PAGE)
+			return done < 0 ? (int)done : -ENOSPC;
+		at += (uint64_t)done;
+	}
+	return 0;
 }
 
 static void punch(int fd, uint64_t at, uint64_t size)

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes a block of zeros.  Returns 0 or -errno. */
-int store_disk_fill(int fd, uint32_t number);
+/* Writes count blocks of zeros.  Returns 0 or -errno. */
+int store_disk_fill(int fd, uint32_t number, uint32_t count);
 
 /* Gives the disk back what count blocks took. */
 void store_disk_punch(int fd, uint32_t number, uint32_t count);

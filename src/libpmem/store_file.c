@@ -111,8 +111,7 @@ static int map_extent(uint32_t number, uint32_t count, char **bytes)
 		return (int)map;
 	if (store_disk_moves(fd))
 		return -ENODEV;
-	for (uint32_t i = 0; map == 0 && i < count; i++)
-		map = store_disk_fill(fd, number + i);
+	map = store_disk_fill(fd, number, count);
 	if (map == 0)
 		map = arch_syscall6(SYS_mmap, 0, (long)count * FORMAT_BLOCK_SIZE,
 				    PROT_READ | PROT_WRITE, MAP_SHARED, fd,
