@@ -32,6 +32,7 @@ struct inherited {
 struct live_map live_map;
 
 static _Atomic(struct live_cell *) leaves; /* newest leaf of live_map */
+static _Atomic uint32_t top_pages;	   /* of live_map's first level, with leaves */
 
 /* Immutable but for live_map_fork_child(), when there is only one thread. */
 static struct inherited inherited[LIVE_INHERITED_MAX]; /* oldest first */
@@ -40,6 +41,7 @@ static_assert(sizeof(inherited[0]) == 16 && offsetof(struct inherited, top) == 0
 		      LIVE_MAP_SPAN_LOG2 == (int)LIVE_CELLS_SPAN_LOG2 &&
 		      LIVE_MAP_TAIL == (int)LIVE_CELLS_TAIL,
 	      "core/live_cells.c and core/waterfall_heap.c read it");
+static uint32_t inherited_top_pages[LIVE_INHERITED_MAX];
 static uint32_t inherited_count;
 
 /* Under RLIMIT_DATA the size of sparse maps must not count, which the program needs for itself.  Linux counts private writable
@@ -88,6 +90,7 @@ static bool begin_map(void)
 	live_map.fast_limit = live_map.granule_log2 == LIVE_MAP_FAST_LOG2 ? live_map.addr_limit : 0;
 	live_map.fine_limit = live_map.granule_log2 == LIVE_MAP_FINE_LOG2 ? live_map.addr_limit : 0;
 	atomic_store_explicit(&leaves, NULL, memory_order_relaxed);
+	atomic_store_explicit(&top_pages, 0, memory_order_relaxed);
 	return live_map.top != NULL;
 }
 
@@ -109,6 +112,18 @@ static void add_to_leaves(struct live_cell *leaf)
 							memory_order_relaxed));
 }
 
+/* The first leaf of a page of the first level makes the page resident.  Two at once may count it twice. */
+static void count_top_page(uintptr_t index)
+{
+	enum { PER_PAGE = PAGE_SIZE / sizeof(*live_map.top) };
+	uintptr_t i, start = index / PER_PAGE * PER_PAGE;
+
+	for (i = start; i < start + PER_PAGE; i++)
+		if (i != index && atomic_load_explicit(&live_map.top[i], memory_order_relaxed))
+			return;
+	atomic_fetch_add_explicit(&top_pages, 1, memory_order_relaxed);
+}
+
 struct live_cell *live_map_make_leaf(uintptr_t addr)
 {
 	struct live_cell *there = live_map_leaf(addr);
@@ -127,6 +142,7 @@ struct live_cell *live_map_make_leaf(uintptr_t addr)
 		return there;
 	}
 	add_to_leaves(leaf);
+	count_top_page(addr >> LIVE_MAP_SPAN_LOG2);
 	return leaf;
 }
 
@@ -142,6 +158,8 @@ static void forget_oldest(void)
 	}
 	sys_unmap((const void *)inherited[0].top, TOP_SIZE);
 	memmove(&inherited[0], &inherited[1], sizeof(inherited) - sizeof(inherited[0]));
+	memmove(&inherited_top_pages[0], &inherited_top_pages[1],
+		sizeof(inherited_top_pages) - sizeof(inherited_top_pages[0]));
 	inherited_count--;
 }
 
@@ -153,6 +171,8 @@ bool live_map_fork_child(void)
 		inherited[inherited_count].top = live_map.top;
 		inherited[inherited_count].leaves = atomic_load_explicit(&leaves,
 									 memory_order_relaxed);
+		inherited_top_pages[inherited_count] = atomic_load_explicit(&top_pages,
+									    memory_order_relaxed);
 		inherited_count++;
 	}
 	return begin_map();
@@ -200,9 +220,9 @@ static size_t resident_in(const void *start, size_t size)
 	return count * PAGE_SIZE;
 }
 
-static size_t resident_map(const void *top, struct live_cell *leaf)
+static size_t resident_map(uint32_t pages, struct live_cell *leaf)
 {
-	size_t size = top ? resident_in(top, TOP_SIZE) : 0;
+	size_t size = (size_t)pages * PAGE_SIZE;
 
 	for (; leaf; leaf = leaf_tail(leaf)->next)
 		size += resident_in(leaf, leaf_size());
@@ -213,9 +233,9 @@ size_t live_map_resident(void)
 {
 	/* Acquire: pairs with the release in add_to_leaves(). */
 	struct live_cell *leaf = atomic_load_explicit(&leaves, memory_order_acquire);
-	size_t size = resident_map((const void *)live_map.top, leaf);
+	size_t size = resident_map(atomic_load_explicit(&top_pages, memory_order_relaxed), leaf);
 
 	for (uint32_t i = 0; i < inherited_count; i++)
-		size += resident_map((const void *)inherited[i].top, inherited[i].leaves);
+		size += resident_map(inherited_top_pages[i], inherited[i].leaves);
 	return size;
 }

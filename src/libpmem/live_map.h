@@ -56,7 +56,7 @@ const void *live_map_inherited_place(void);
 uint32_t live_map_inherited_count(void);
 struct live_cell *live_map_inherited(uint32_t map, uintptr_t addr);
 
-/* Resident bytes of all maps, by mincore(2). */
+/* Resident bytes of all maps: of leaves by mincore(2), of the first level those with leaves. */
 size_t live_map_resident(void);
 
 /* The leaf of addr if there is one and granules have LIVE_MAP_FAST_LOG2; else NULL. */
