@@ -27,7 +27,6 @@ enum {
 	ADDR_BITS = 48,	      /* symbols beyond are no functions of a 64-bit program */
 	LOOK_BACK = 64,	      /* functions before an address that may cover it */
 	NAME_MAX_SIZE = 4096, /* longer ones are not printed */
-	CACHE_SIZE = 4096,
 };
 
 struct function {
@@ -45,16 +44,8 @@ struct name_index {
 	uint32_t generation; /* of the rest; 0 = nothing here */
 };
 
-struct cached {
-	uint64_t offset;
-	uint32_t module_id;
-	uint32_t generation; /* of the rest */
-	struct name name;
-};
-
 static _Atomic uint32_t generation = 1;
 static struct name_index indexes[MODULES_MAX];
-static struct cached *cache; /* [CACHE_SIZE]; NULL = no memory */
 static uint32_t digit_counts[DIGITS];
 static uint32_t allocators; /* what was found in the program */
 
@@ -232,7 +223,7 @@ static const struct function *find_function(const struct name_index *index, uint
 	return best;
 }
 
-static void find(const struct modules_location *location, struct name *name)
+void names_find(const struct modules_location *location, struct name *name)
 {
 	struct name_index *index = &indexes[location->module_id % MODULES_MAX];
 	const struct function *function;
@@ -251,35 +242,6 @@ static void find(const struct modules_location *location, struct name *name)
 	*name = (struct name){.symbol = symbol, .offset = location->offset - function->addr};
 }
 
-static struct cached *cache_slot(const struct modules_location *location)
-{
-	uint64_t hash = (location->offset + ((uint64_t)location->module_id << 32)) *
-			UINT64_C(0x9e3779b97f4a7c15);
-
-	if (!cache)
-		cache = sys_map(CACHE_SIZE * sizeof(*cache));
-	return cache ? &cache[hash >> 52] : NULL;
-}
-
-void names_find(const struct modules_location *location, struct name *name)
-{
-	uint32_t now = atomic_load_explicit(&generation, memory_order_relaxed);
-	struct cached *slot = cache_slot(location);
-
-	if (slot && slot->generation == now && slot->offset == location->offset &&
-	    slot->module_id == location->module_id) {
-		*name = slot->name;
-		return;
-	}
-	find(location, name);
-	if (!slot)
-		return;
-	*slot = (struct cached){.offset = location->offset,
-				.module_id = location->module_id,
-				.generation = now,
-				.name = *name};
-}
-
 void names_preload(void)
 {
 	struct modules_location location = {.offset = 1};
@@ -287,7 +249,7 @@ void names_preload(void)
 
 	for (location.module_id = 1; location.module_id < modules_count(); location.module_id++) {
 		location.module = modules_get(location.module_id);
-		find(&location, &name);
+		names_find(&location, &name);
 	}
 }
 
@@ -299,7 +261,7 @@ void names_program(void)
 	for (location.module_id = 1; location.module_id < modules_count(); location.module_id++) {
 		location.module = modules_get(location.module_id);
 		if (is_program(location.module))
-			find(&location, &name);
+			names_find(&location, &name);
 	}
 }
 

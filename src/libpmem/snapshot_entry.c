@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/stack_hash.h"
+#include "libpmem/frame_lines.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
 #include "libpmem/tree.h"
@@ -100,11 +101,25 @@ static void put_code(struct text *text, const struct modules_location *location)
 	put_place(text, name.symbol, name.offset, location->address);
 }
 
+/* Most call stacks have fewer than a hundred frames, and every line has a number. */
 static void put_number(struct text *text, uint32_t number)
 {
-	text_string(text, "  {");
-	text_uint(text, number, 0);
-	text_string(text, "} ");
+	char bytes[] = "  {00} ";
+
+	if (number >= 100) {
+		text_string(text, "  {");
+		text_uint(text, number, 0);
+		text_string(text, "} ");
+		return;
+	}
+	bytes[3] = (char)('0' + number / 10);
+	bytes[4] = (char)('0' + number % 10);
+	if (number >= 10) {
+		text_bytes(text, bytes, sizeof(bytes) - 1);
+		return;
+	}
+	text_bytes(text, "  {", 3);
+	text_bytes(text, bytes + 4, 3);
 }
 
 void snapshot_entry_hook(struct text *text, enum format_hook hook)
@@ -122,18 +137,24 @@ void snapshot_entry_hook(struct text *text, enum format_hook hook)
 
 void snapshot_entry_frame(struct text *text, uint32_t node, uint32_t number)
 {
+	uint32_t pc32 = tree_pc32(node);
 	struct modules_location location;
+	size_t start;
 
-	modules_locate(tree_pc32(node), &location);
+	modules_locate(pc32, &location);
 	put_number(text, number);
-	if (location.module)
-		put_code(text, &location);
-	else
+	start = text->size;
+	if (!location.module) {
 		text_string(text, special_name(location.offset));
+	} else if (!frame_lines_copy(text, pc32, location.address)) {
+		put_code(text, &location);
+		frame_lines_keep(text, start, pc32, location.address);
+	}
 	text_char(text, '\n');
 }
 
 void snapshot_entry_fork_child(void)
 {
 	own_pc32 = 0;
+	frame_lines_fork_child();
 }

@@ -68,8 +68,9 @@ static bool allocate(struct symbols *symbols, uint64_t count, uint64_t strings_s
 		return false;
 	symbols->symbols_size = count * sizeof(Elf64_Sym);
 	symbols->strings_size = strings_size;
-	symbols->table.symbols = sys_map(symbols->symbols_size);
-	symbols->table.strings = sys_map(symbols->strings_size);
+	/* All of it will be written. */
+	symbols->table.symbols = sys_map_flags(symbols->symbols_size, MAP_POPULATE);
+	symbols->table.strings = sys_map_flags(symbols->strings_size, MAP_POPULATE);
 	symbols->table.count = count;
 	symbols->table.strings_size = strings_size;
 	if (symbols->table.symbols && symbols->table.strings)
