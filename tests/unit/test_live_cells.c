@@ -17,6 +17,7 @@
 #include "core/live_cells.h"
 #include "libpmem/live_table.h"
 #include "libpmem/side_table.h"
+#include "memory_limit.h"
 
 enum { BLOCKS = 3000, SAMPLED = 7, MAPPING_REST = 1 << 20 };
 
@@ -90,19 +91,13 @@ static size_t size_of(uint32_t number)
 	return ((size_t)1 << number % 20) + number / 20;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
-
 static void blocks_of_glibc(void **state)
 {
 	static char *blocks[BLOCKS];
 
 	(void)state;
 	/* Its allocator has other headers. */
-	if (SANITIZED)
+	if (!MALLOC_IS_GLIBC)
 		skip();
 	begin(LIVE_SLACK);
 	for (uint32_t i = 0; i < BLOCKS; i++) {
