@@ -17,7 +17,7 @@
 #include "core/live_cells.h"
 #include "libpmem/live_table.h"
 #include "libpmem/side_table.h"
-#include "memory_limit.h"
+#include "tests/unit/memory_limit.h"
 
 enum { BLOCKS = 3000, SAMPLED = 7, MAPPING_REST = 1 << 20 };
 
