@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "base/output.h"
+#include "base/new_file.h"
 #include "profile/bundle.h"
 #include "profile/bundle_before.h"
 #include "profile/bundle_source.h"
@@ -336,18 +336,12 @@ static void write_header(const struct writer *writer, FILE *file)
 	}
 }
 
-/* Closes file, unless it is standard output. */
-static bool write_file(struct writer *writer, FILE *file, const char *name)
+static bool write_file(struct writer *writer, struct new_file *file)
 {
-	bool done;
-
-	write_header(writer, file);
+	write_header(writer, file->file);
 	for (int kind = 1; kind < BUNDLE_KINDS; kind++)
-		fwrite(writer->packed[kind].bytes, 1, writer->packed[kind].size, file);
-	done = output_flush(file) || error_set_errno(writer->err, "%s", name);
-	if (file != stdout && fclose(file) != 0 && done)
-		done = error_set_errno(writer->err, "%s", name);
-	return done;
+		fwrite(writer->packed[kind].bytes, 1, writer->packed[kind].size, file->file);
+	return new_file_keep(file, writer->err);
 }
 
 /* As private as the profile. */
@@ -358,72 +352,17 @@ static mode_t mode_of(const struct writer *writer)
 	return stat(writer->request->path, &status) == 0 ? status.st_mode & 0666 : 0600;
 }
 
-/* A file of its own beside the output, which becomes it when all is there. */
-static FILE *open_temporary(const struct writer *writer, char *path)
-{
-	int fd = mkostemp(path, O_CLOEXEC);
-	FILE *file;
-
-	if (fd < 0)
-		return NULL;
-	(void)!fchmod(fd, mode_of(writer));
-	file = fdopen(fd, "w");
-	if (!file)
-		close(fd);
-	return file;
-}
-
-static bool write_beside(struct writer *writer, char *path)
-{
-	const char *output = writer->request->output;
-	FILE *file = open_temporary(writer, path);
-
-	if (!file)
-		return error_set_errno(writer->err, "%s", output);
-	if (write_file(writer, file, output)) {
-		if (rename(path, output) == 0)
-			return true;
-		error_set_errno(writer->err, "%s", output);
-	}
-	unlink(path);
-	return false;
-}
-
-/* What is no regular file must not be replaced by one. */
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-static bool write_special(struct writer *writer)
-{
-	const char *output = writer->request->output;
-	FILE *file = fopen(output, "we");
-
-	return file ? write_file(writer, file, output) : error_set_errno(writer->err, "%s", output);
-}
-
 static bool write_output(struct writer *writer)
 {
 	struct bundle_result *result = &writer->result;
-	char *path;
-	bool done;
+	struct new_file file;
 
 	result->bytes = sizeof(struct bundle_header);
 	for (int kind = 1; kind < BUNDLE_KINDS; kind++)
 		result->bytes += sizeof(struct bundle_section) + writer->packed[kind].size;
 	result->profile_bytes = writer->parts[BUNDLE_PROFILE].size;
-	if (strcmp(writer->request->output, "-") == 0)
-		return write_file(writer, stdout, "standard output");
-	if (is_special(writer->request->output))
-		return write_special(writer);
-	if (asprintf(&path, "%s.XXXXXX", writer->request->output) < 0)
-		return no_memory(writer);
-	done = write_beside(writer, path);
-	free(path);
-	return done;
+	return new_file_open(&file, writer->request->output, mode_of(writer), writer->err) &&
+	       write_file(writer, &file);
 }
 
 static void free_writer(struct writer *writer)
