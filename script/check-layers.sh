@@ -12,9 +12,9 @@ base    base core
 symbol  symbol base core
 profile profile symbol base core
 report  report profile base core
-web     web
-export  export web profile base core
-cmd     cmd export report profile symbol base core arch
+export  export profile base core
+page    page export report profile symbol base core
+cmd     cmd page export report profile symbol base core arch
 '
 cd "$(dirname "$0")/../src" || exit 2
 find . -name '*.[chS]' | sed 's|^\./||' | sort |

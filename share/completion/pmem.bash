@@ -56,7 +56,7 @@ _pmem_profiles() {
 
 _pmem() {
 	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs='run report diff info bundle export help'
+	local verbs='run report diff info html bundle export help'
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		_pmem_words "$verbs --help --version" "$cur"
@@ -68,6 +68,7 @@ _pmem() {
 	diff:--by) _pmem_words 'live peak alloc count temporary' "$cur"; return ;;
 	diff:--top | diff:--focus | diff:--ignore | diff:--fail-over) return ;;
 	export:--sysroot | export:--debug-dir | export:--blame) _pmem_files "$cur"; return ;;
+	html:--sysroot | html:--debug-dir | html:--blame) _pmem_files "$cur"; return ;;
 	bundle:--sysroot | bundle:--debug-dir | bundle:--blame) _pmem_files "$cur"; return ;;
 	report:--sysroot | report:--debug-dir | report:--blame) _pmem_files "$cur"; return ;;
 	diff:--sysroot | diff:--debug-dir | diff:--blame) _pmem_files "$cur"; return ;;
@@ -77,7 +78,7 @@ _pmem() {
 		return
 		;;
 	export:--value) _pmem_words 'live live_blocks alloc alloc_blocks peak temporary' "$cur"; return ;;
-	run:-o | run:--output | bundle:-o | bundle:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
+	run:-o | run:--output | html:-o | html:--output | bundle:-o | bundle:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
 	esac
 	case ${COMP_WORDS[1]} in
 	run) _pmem_run "$cur" 2 ;;
@@ -91,6 +92,9 @@ _pmem() {
 			--fail-over --sysroot --debug-dir --debuginfod --blame --json --csv --help
 		;;
 	info) _pmem_profiles "$cur" --json --help ;;
+	html)
+		_pmem_profiles "$cur" -o --output -q --quiet --sysroot --debug-dir --debuginfod --blame --help
+		;;
 	bundle)
 		_pmem_profiles "$cur" -o --output --source -q --quiet --sysroot --debug-dir --debuginfod --blame --help
 		;;

@@ -2,7 +2,7 @@
 #
 # Completion for fish.  tests/test_completion.py compares the options with `pmem help VERB`.
 
-set -l verbs run report diff info bundle export help
+set -l verbs run report diff info html bundle export help
 
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l help -d 'Help'
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Version'
@@ -10,6 +10,7 @@ complete -c pmem -f -n __fish_use_subcommand -a run -d 'Run a program, record it
 complete -c pmem -f -n __fish_use_subcommand -a report -d 'Say who holds the memory'
 complete -c pmem -f -n __fish_use_subcommand -a diff -d 'Say what changed between two profiles'
 complete -c pmem -f -n __fish_use_subcommand -a info -d 'Say what was recorded, and at which cost'
+complete -c pmem -f -n __fish_use_subcommand -a html -d 'Make a page for the browser'
 complete -c pmem -f -n __fish_use_subcommand -a bundle -d 'Put a profile and its names into one file'
 complete -c pmem -f -n __fish_use_subcommand -a export -d 'Write a profile in another format'
 complete -c pmem -f -n __fish_use_subcommand -a help -d 'Explain pmem or one of its commands'
@@ -73,6 +74,15 @@ complete -c pmem -n $diff -l help -d 'Help'
 set -l info '__fish_seen_subcommand_from info'
 complete -c pmem -n $info -l json -d 'As JSON'
 complete -c pmem -n $info -l help -d 'Help'
+
+set -l html '__fish_seen_subcommand_from html'
+complete -c pmem -n $html -s o -l output -r -F -d 'Name of the page'
+complete -c pmem -n $html -s q -l quiet -d 'Do not say how large it is'
+complete -c pmem -n $html -l sysroot -r -F -d 'Look for files below'
+complete -c pmem -n $html -l debug-dir -r -F -d 'Folder with debug files'
+complete -c pmem -n $html -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
+complete -c pmem -n $html -l blame -r -F -d 'Own rules about whose code is whose'
+complete -c pmem -n $html -l help -d 'Help'
 
 set -l bundle '__fish_seen_subcommand_from bundle'
 complete -c pmem -n $bundle -s o -l output -r -F -d 'Name of the bundle'

@@ -14,6 +14,9 @@
  * standard output. */
 bool overwrite_with_bundle(const char *path, struct error *err);
 
+/* True if a page may be written to path: no file is there, or it is empty, a page that pmem has made, or no regular file. */
+bool overwrite_with_page(const char *path, struct error *err);
+
 /* Anything but a profile: its owner may be running, and a mapped file that is made shorter kills it (SIGBUS). */
 bool overwrite_with_export(const char *path, struct error *err);
 

@@ -82,6 +82,15 @@ const struct cmd cmd_table[] = {
 	 "say what was recorded, by which version, what it cost and lost",
 	 "      --json   as JSON\n"
 	 "      --help   this text\n"},
+	{"html", cmd_html, "[OPTION...] [FILE|PID|DIR]",
+	 "make a page for the browser: timeline, flame graph, tables",
+	 "  -o, --output FILE       default: the profile's name with .html, in the current\n"
+	 "                          folder; - is standard output\n"
+	 "  -q, --quiet             do not say how large it is\n"
+	 SYMBOL_OPTIONS_HELP
+	 "      --help              this text\n"
+	 "\n"
+	 "The page is one file that needs no network, and no pmem where it is looked at.\n"},
 	{"bundle", cmd_bundle, "[OPTION...] [FILE|PID|DIR]",
 	 "put a profile and all its names into one file that opens anywhere",
 	 "  -o, --output FILE       default: the profile's name with .bundle, in the\n"

@@ -140,6 +140,18 @@ void report_sort(struct report *report, enum sites_key key)
 	sites_sort(report->sites, key);
 }
 
+enum sites_key report_main_key(const struct report *report)
+{
+	const struct profile *profile = report->profile;
+	uint64_t peak = atomic_load_explicit(&profile->header.peak_bytes, memory_order_relaxed);
+
+	if (report->options->key < SITES_KEYS || report_has_interval(report))
+		return report->key;
+	if (!profile->is_live && profile_live_bytes(&profile->totals) < peak / 2)
+		return SITES_PEAK;
+	return SITES_LIVE;
+}
+
 const char *report_value(const struct report *report, enum sites_key key, int64_t value,
 			 char text[UNITS_SIZE])
 {

@@ -68,6 +68,9 @@ void report_close(struct report *report);
 /* Sorts the sites by key, and has views print by it. */
 void report_sort(struct report *report, enum sites_key key);
 
+/* What is asked for unless the user says so: live bytes; of a process that gave most back before its end, the peak. */
+enum sites_key report_main_key(const struct report *report);
+
 /* A value of a key as text: bytes, a count, or a change of bytes per minute. */
 const char *report_value(const struct report *report, enum sites_key key, int64_t value,
 			 char text[UNITS_SIZE]);

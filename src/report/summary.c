@@ -71,19 +71,6 @@ static void print_heaviest(struct report *report, unsigned lines)
 	free(stacks);
 }
 
-/* Of a process that gave most back before its end, the peak is what is asked for. */
-static enum sites_key choose_key(const struct report *report)
-{
-	const struct profile *profile = report->profile;
-	uint64_t peak = atomic_load_explicit(&profile->header.peak_bytes, memory_order_relaxed);
-
-	if (report->options->key < SITES_KEYS || report_has_interval(report))
-		return report->key;
-	if (!profile->is_live && profile_live_bytes(&profile->totals) < peak / 2)
-		return SITES_PEAK;
-	return SITES_LIVE;
-}
-
 /* Table and call stack in what two more lines, for the empty line and the head of the stack, leave. */
 static void print_middle(struct report *report, unsigned lines)
 {
@@ -111,7 +98,7 @@ bool view_summary(struct report *report, struct error *err)
 	const struct output *out = report->out;
 	struct page_text top, bottom;
 	struct output top_out, bottom_out;
-	enum sites_key key = choose_key(report);
+	enum sites_key key = report_main_key(report);
 	unsigned lines;
 
 	(void)err;

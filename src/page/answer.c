@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * answer.c - the terminal's words as HTML.
+ *
+ * They are printed as for a terminal on which every paragraph is one line, and taken apart again: so there is one
+ * author of sentences.
+ */
+#include "page/answer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "export/clean.h"
+#include "report/head.h"
+#include "report/words.h"
+
+enum { WIDE = 64 * 1024, INDENT = 2, LABEL = 10 };
+
+void answer_escaped(FILE *file, const char *text)
+{
+	char *clean = clean_text(text, "");
+
+	for (const char *at = clean; at && *at; at++) {
+		switch (*at) {
+		case '&':
+			fputs("&amp;", file);
+			break;
+		case '<':
+			fputs("&lt;", file);
+			break;
+		case '>':
+			fputs("&gt;", file);
+			break;
+		case '"':
+			fputs("&quot;", file);
+			break;
+		case '\'':
+			fputs("&#39;", file);
+			break;
+		default:
+			fputc(*at, file);
+		}
+	}
+	free(clean);
+}
+
+/* What a part of the report prints, to be freed; NULL: no memory. */
+static char *printed(const struct report *report, void (*print)(const struct report *report))
+{
+	struct report wide = *report;
+	struct output out = {.width = WIDE};
+	char *text = NULL;
+	size_t size;
+
+	out.file = open_memstream(&text, &size);
+	if (!out.file)
+		return NULL;
+	wide.out = &out;
+	print(&wide);
+	if (fclose(out.file) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " ");
+}
+
+/* Each line that is not empty as a paragraph of a class. */
+static void put_paragraphs(char *lines, const char *class, FILE *file)
+{
+	char *rest = lines, *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		line = (char *)(uintptr_t)skip_blanks(line);
+		if (!*line)
+			continue;
+		fprintf(file, "<p class=\"%s\">", class);
+		answer_escaped(file, line);
+		fputs("</p>\n", file);
+	}
+}
+
+void answer_title(const struct report *report, FILE *file)
+{
+	const struct profile *profile = report->profile;
+	char date[UNITS_SIZE], duration[UNITS_SIZE];
+
+	answer_escaped(file, profile->program_name[0] ? profile->program_name : "unknown program");
+	fprintf(file, " (pid %" PRIu32 "), %s, %s%s", profile->header.pid,
+		units_date(profile->header.start_realtime_ns, date),
+		units_duration(profile->duration_ns, duration), profile->is_live ? " so far" : "");
+}
+
+/* The head's first line is the title. */
+static void put_warnings(const struct report *report, FILE *file)
+{
+	char *text = printed(report, head_print);
+	char *end = text ? strchr(text, '\n') : NULL;
+
+	if (end)
+		put_paragraphs(end, "warning", file);
+	free(text);
+}
+
+void answer_write(const struct report *report, FILE *file)
+{
+	char *text = printed(report, words_print);
+
+	put_warnings(report, file);
+	if (text)
+		put_paragraphs(text, "answer", file);
+	free(text);
+}
+
+/* One line of `pmem info`: no text but that of a label and what it says. */
+static void put_fact(const char *line, FILE *file)
+{
+	char label[LABEL + 1];
+
+	if (strlen(line) <= INDENT + LABEL + 1 || strncmp(line, "  ", INDENT) != 0)
+		return;
+	snprintf(label, sizeof(label), "%.*s", LABEL, line + INDENT);
+	label[strcspn(label, " ")] = '\0';
+	fputs("<dt>", file);
+	answer_escaped(file, label);
+	fputs("</dt><dd>", file);
+	answer_escaped(file, line + INDENT + LABEL + 1);
+	fputs("</dd>\n", file);
+}
+
+void answer_facts(const struct report *report, const char *lines, FILE *file)
+{
+	char *seen = printed(report, head_print_seen), *copy = strdup(lines), *rest = copy, *line;
+
+	if (seen)
+		put_paragraphs(seen, "seen", file);
+	fputs("<dl>\n", file);
+	while ((line = strsep(&rest, "\n")))
+		put_fact(line, file);
+	fputs("</dl>\n", file);
+	free(seen);
+	free(copy);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// flame_layout.js - which frames a flame graph of some width shows, and where: nothing narrower than half a pixel.
+const FlameLayout = (() => {
+	"use strict";
+	const LEAST = 0.5, ROWS_MAX = 700;
+
+	// The node that a path of functions from the root leads to, as far as it goes: {node, path}.
+	function resolve(tree, path) {
+		let node = 0;
+		const found = [];
+		for (const func of path) {
+			const next = tree.children(node).find(child => tree.func(child) === func);
+			if (next === undefined)
+				break;
+			node = next;
+			found.push(func);
+		}
+		return {node, path: found};
+	}
+
+	function pathOf(tree, node) {
+		const path = [];
+		for (; node > 0; node = tree.parent(node))
+			path.unshift(tree.func(node));
+		return path;
+	}
+
+	// Children too narrow to draw become one cell without a function, if they are wide enough together.
+	function placeChildren(tree, cell, row, perPixel, put) {
+		let x = cell.x, left = 0, count = 0;
+		for (const child of tree.children(cell.node)) {
+			const width = tree.weight(child) / perPixel;
+			if (width < LEAST) {
+				left += width;
+				count++;
+				continue;
+			}
+			put({node: child, x, width, row, more: 0});
+			x += width;
+		}
+		if (left >= LEAST)
+			put({node: -1, x, width: left, row, more: count, parent: cell.node});
+	}
+
+	// Cells of the tree zoomed to a node: {cells, rows: cells of each row by x}.  Ancestors of it take the whole width.
+	function lay(tree, zoom, width) {
+		const cells = [], rows = [], up = [];
+		const put = cell => {
+			cells.push(cell);
+			(rows[cell.row] = rows[cell.row] || []).push(cell);
+		};
+		for (let node = zoom; node >= 0; node = tree.parent(node))
+			up.unshift(node);
+		up.forEach((node, row) => put({node, x: 0, width, row, more: 0}));
+		const perPixel = (tree.weight(zoom) || 1) / width;
+		for (let i = up.length - 1; i < cells.length; i++) {
+			const cell = cells[i];
+			if (cell.node >= 0 && cell.row + 1 < ROWS_MAX)
+				placeChildren(tree, cell, cell.row + 1, perPixel, put);
+		}
+		return {cells, rows, zoomRow: up.length - 1};
+	}
+
+	function find(layout, x, row) {
+		return (layout.rows[row] || []).find(cell => x >= cell.x && x < cell.x + cell.width) || null;
+	}
+
+	return {resolve, pathOf, lay, find};
+})();

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// model.js - the profile as the page works with it: frames, functions, and the tree of functions that call each other.
+//
+// A function is a name in a module.  The file's nodes are lines; the tree here is of functions: nodes with the same function
+// below the same node are one.  Of a node the parent has a smaller number, so that one pass backwards sums up.
+const Model = (() => {
+	"use strict";
+
+	const baseName = path => path.slice(path.lastIndexOf("/") + 1);
+
+	function readFrames(columns) {
+		const texts = new TextDecoder().decode(columns.get("texts")).split("\n");
+		return {
+			texts, name: columns.get("frame_name"), full: columns.get("frame_full"), file: columns.get("frame_file"),
+			line: columns.get("frame_line"), module: columns.get("frame_module"), own: columns.get("frame_own"),
+			count: columns.get("frame_name").length
+		};
+	}
+
+	// The functions, and which one each frame is of.  A module counts by the last part of its path.
+	function readFunctions(frames) {
+		const numbers = new Map(), of = new Uint32Array(frames.count), moduleNames = new Map();
+		const functions = {of, name: [], full: [], file: [], module: [], own: [], count: 0};
+		for (let i = 0; i < frames.count; i++) {
+			const module = frames.module[i];
+			if (!moduleNames.has(module))
+				moduleNames.set(module, baseName(frames.texts[module]));
+			const key = frames.full[i] + " " + moduleNames.get(module);
+			let number = numbers.get(key);
+			if (number === undefined) {
+				number = functions.count++;
+				numbers.set(key, number);
+				functions.name.push(frames.texts[frames.name[i]]);
+				functions.full.push(frames.texts[frames.full[i]]);
+				functions.file.push(frames.texts[frames.file[i]]);
+				functions.module.push(moduleNames.get(module));
+				functions.own.push(frames.own[i]);
+			}
+			of[i] = number;
+		}
+		return functions;
+	}
+
+	// Open addressing: (parent, function) -> node + 1.
+	function makeFinder(room) {
+		let size = 1024;
+		while (size < room * 2)
+			size *= 2;
+		return {slots: new Uint32Array(size), mask: size - 1};
+	}
+
+	// The child of a node in tree ({parent, func, count}) with that function; what is new gets the next number.
+	function findNode({slots, mask}, tree, above, f) {
+		let at = (Math.imul(above, 0x9e3779b1) ^ Math.imul(f + 3, 0x85ebca6b)) >>> 7 & mask;
+		while (slots[at] && (tree.parent[slots[at] - 1] !== above || tree.func[slots[at] - 1] !== f))
+			at = at + 1 & mask;
+		if (!slots[at]) {
+			tree.parent[tree.count] = above;
+			tree.func[tree.count] = f;
+			slots[at] = ++tree.count;
+		}
+		return slots[at] - 1;
+	}
+
+	// The tree of functions; of[node of the file] is its node.
+	function mergeNodes(columns, functions) {
+		const depths = columns.get("node_depth"), frames = columns.get("node_frame"), count = depths.length;
+		const of = new Uint32Array(count), finder = makeFinder(count), path = [0];
+		const tree = {parent: new Int32Array(count), func: new Int32Array(count), count: 1};
+		tree.parent[0] = tree.func[0] = -1;
+		for (let i = 1; i < count; i++)
+			path[depths[i]] = of[i] = findNode(finder, tree, path[depths[i] - 1], functions.of[frames[i]]);
+		tree.parent = tree.parent.slice(0, tree.count);
+		tree.func = tree.func.slice(0, tree.count);
+		return {of, tree};
+	}
+
+	function fileParents(depths) {
+		const parents = new Uint32Array(depths.length), path = [0];
+		for (let i = 1; i < depths.length; i++) {
+			parents[i] = path[depths[i] - 1];
+			path[depths[i]] = i;
+		}
+		return parents;
+	}
+
+	const COUNTS = ["live_bytes", "live_blocks", "alloc_bytes", "alloc_blocks", "temporary_blocks", "peak_bytes", "inexact"];
+
+	// All sides' call stacks in one row of arrays: those of side 1 follow those of side 0.
+	function readStacks(head, columns, nodeOf) {
+		const sizes = head.sides.map((_, s) => columns.get(s + ".node").length);
+		const count = sizes.reduce((a, b) => a + b, 0);
+		const stacks = {count, side: new Uint8Array(count), file: new Uint32Array(count), node: new Uint32Array(count),
+			site: new Uint32Array(count), first: []};
+		for (const name of COUNTS)
+			stacks[name] = new Float64Array(count);
+		let at = 0;
+		head.sides.forEach((_, s) => {
+			stacks.first.push(at);
+			stacks.side.fill(s, at, at + sizes[s]);
+			stacks.file.set(columns.get(s + ".node"), at);
+			stacks.site.set(columns.get(s + ".site"), at);
+			for (const name of COUNTS)
+				stacks[name].set(columns.get(s + "." + name), at);
+			at += sizes[s];
+		});
+		for (let i = 0; i < count; i++)
+			stacks.node[i] = nodeOf[stacks.file[i]];
+		return stacks;
+	}
+
+	function readSide(head, columns, s, first) {
+		const side = {...head.sides[s], number: s}, get = name => columns.get(s + "." + name);
+		side.points = {time: get("point_time"), live: get("point_live"), alloc: get("point_alloc"), count: get("point_count"),
+			rss: get("point_rss")};
+		side.series = {end: get("series_end"), stack: get("series_stack"), first, time: get("sample_time"),
+			live: get("sample_live"), alloc: get("sample_alloc")};
+		return side;
+	}
+
+	function make({head, columns}) {
+		const frames = readFrames(columns), functions = readFunctions(frames);
+		const {of, tree} = mergeNodes(columns, functions);
+		const stacks = readStacks(head, columns, of);
+		return {
+			key: head.key, frames, functions, tree, stacks,
+			fileNodes: {parent: fileParents(columns.get("node_depth")), frame: columns.get("node_frame")},
+			sides: head.sides.map((_, s) => readSide(head, columns, s, stacks.first[s]))
+		};
+	}
+
+	return {make, makeFinder, findNode, baseName};
+})();

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// page.js - puts the parts together: reads the data, and has the parts follow what is chosen.
+const Page = (() => {
+	"use strict";
+	const {byId, make} = Dom;
+	let model, measures, setWhat;
+
+	function figures(side) {
+		const {totals} = side;
+		const figure = (value, text) => make("div", {className: "figure"}, make("b", {textContent: value}), make("span", {textContent: text}));
+		byId("figures").replaceChildren(
+			figure(Units.bytes(totals.live_bytes), "live in " + Units.count(totals.live_blocks) + " blocks"),
+			figure(Units.bytes(totals.peak_bytes), "peak, after " + Units.duration(totals.peak_ns)),
+			figure(Units.bytes(totals.alloc_bytes), "allocated in " + Units.count(totals.alloc_blocks) + " calls"),
+			figure(Units.share(totals.temporary_blocks, totals.alloc_blocks), "of the calls temporary"),
+			figure(Units.duration(side.duration_ns), side.is_running ? "recorded so far" : "recorded"));
+	}
+
+	function sayWhat() {
+		const {key} = State.state, kind = Measures.KEYS[key];
+		byId("what-note").textContent = measures.timed && !kind.timed ? "The timeline does not have this: it is that of the whole time." :
+			key === "growth" && !measures.timed ? growthNote() : "";
+	}
+
+	function growthNote() {
+		const side = model.sides[0], {since_ns, until_ns} = side.growth;
+		return "From " + Units.duration(since_ns) + " to " + Units.duration(until_ns) + " after the start. Width is change: growing or shrinking.";
+	}
+
+	// --- theme -------------------------------------------------------------------------------------
+
+	const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
+
+	function showTheme() {
+		const dark = State.state.theme ? State.state.theme === "dark" : prefersDark.matches;
+		document.documentElement.classList.toggle("dark", dark);
+		byId("theme-button").textContent = dark ? "Light" : "Dark";
+		Dom.forgetColours();
+	}
+
+	function toggleTheme() {
+		State.set({theme: document.documentElement.classList.contains("dark") ? "light" : "dark"});
+	}
+
+	function redrawAll() {
+		Timeline.redraw();
+		Flame.redraw();
+		Table.redraw();
+	}
+
+	// --- changes -----------------------------------------------------------------------------------
+
+	function update(changed) {
+		if (changed.has("theme"))
+			showTheme();
+		if (changed.has("since") || changed.has("until") || !measures) {
+			measures = Measures.compute(model, Timeline.chosen());
+			Timeline.show();
+			Timeline.say(measures);
+		}
+		setWhat(State.state.key);
+		sayWhat();
+		Flame.update(changed, measures);
+		Table.update(changed, measures);
+		if (changed.has("theme"))
+			redrawAll();
+	}
+
+	function keys(event) {
+		const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName) && document.activeElement.type !== "checkbox";
+		if (event.ctrlKey || event.metaKey || event.altKey || byId("keys").open)
+			return;
+		if (typing) {
+			if (event.key === "Escape")
+				document.activeElement.blur();
+			return;
+		}
+		const what = Object.keys(Measures.KEYS)[event.key - 1];
+		const flip = name => State.set({[name]: State.state[name] ? "" : "1", zoom: ""});
+		const actions = {"/": () => byId("search").focus(), i: () => flip("invert"), l: () => flip("library"), t: toggleTheme,
+			"?": () => byId("keys").showModal(), Escape: escape};
+		if (what)
+			State.set({key: what});
+		else if (actions[event.key])
+			actions[event.key]();
+		else
+			return;
+		event.preventDefault();
+	}
+
+	function escape() {
+		if (State.state.row)
+			State.set({row: ""});
+		else if (State.state.zoom)
+			Flame.zoomOut();
+		else
+			Timeline.clear();
+	}
+
+	function everything() {
+		return new Set(Object.keys(State.state));
+	}
+
+	// What the address does not say, or says wrongly, becomes what is usual.
+	function settle() {
+		const {state} = State;
+		if (!Measures.KEYS[state.key])
+			state.key = Measures.KEYS[model.key] ? model.key : "live";
+		if (!Groups.KINDS.some(([kind]) => kind === state.group))
+			state.group = "site";
+	}
+
+	async function begin() {
+		const started = performance.now();
+		State.read();
+		showTheme();
+		model = Model.make(await Data.load(byId("data")));
+		settle();
+		figures(model.sides[model.sides.length - 1]);
+		setWhat = Dom.choice(byId("what"), Object.entries(Measures.KEYS).map(([key, {label}]) => [key, label]), key => State.set({key}));
+		for (const part of [Timeline, Flame, Stacks, Table, Charts])
+			part.begin(model);
+		document.body.classList.add("ready");
+		update(everything());
+		State.watch(changed => {
+			settle();
+			update(changed);
+		});
+		State.follow();
+		byId("theme-button").onclick = toggleTheme;
+		byId("keys-button").onclick = () => byId("keys").showModal();
+		document.addEventListener("keydown", keys);
+		prefersDark.addEventListener("change", () => {
+			showTheme();
+			redrawAll();
+		});
+		new ResizeObserver(Dom.soon(redrawAll)).observe(byId("flame-box"));
+		Flame.draw();
+		document.body.dataset.readyMs = Math.round(performance.now() - started);
+	}
+
+	begin().catch(error => {
+		byId("trouble").textContent = "The timeline, the flame graph and the tables cannot be shown: " + error.message;
+		byId("trouble").hidden = false;
+		throw error;
+	});
+
+	return {model: () => model, measures: () => measures};
+})();

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// table.js - the table: sorted, filtered, and only as many rows in the document as can be seen.
+const Table = (() => {
+	"use strict";
+	const ROW = 28, SPARE = 4;
+	const {byId, make, setAttributes} = Dom;
+	const COLUMNS = {
+		live: {label: "live", text: Units.bytes}, blocks: {label: "blocks", text: Units.count},
+		growth: {label: "growth", text: v => Units.signed(v, Units.bytes), signed: true}, peak: {label: "peak", text: Units.bytes},
+		alloc: {label: "allocated", text: Units.bytes}, calls: {label: "calls", text: Units.count},
+		temporary: {label: "temporary", text: Units.count}, self: {label: "itself"},
+		freed: {label: "freed", text: Units.bytes}, net: {label: "net", text: v => Units.signed(v, Units.bytes), signed: true},
+		name: {label: "name"}, where: {label: "where"}
+	};
+	let model, measures, maker, table = null, rows = [], head, body, sizer, selected = -1, setGroup;
+
+	function columnsOf(kind) {
+		if (kind === "thread")
+			return ["alloc", "calls", "freed", "net", "temporary", "name", "where"];
+		const timed = measures.timed ? ["live", "growth", "alloc"] : ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
+		return [...timed, ...(kind === "function" ? ["self"] : []), "name", "where"];
+	}
+
+	function textOf(column, row) {
+		const value = row[column];
+		if (column === "self")
+			return Measures.text(State.state.key, value);
+		return COLUMNS[column].text ? COLUMNS[column].text(value) : value;
+	}
+
+	const isText = column => column === "name" || column === "where";
+
+	function sortColumn() {
+		const {sort, key, group} = State.state, [column] = sort.split("-"), known = columnsOf(group);
+		if (known.includes(column))
+			return column;
+		return known.includes(key) ? key : known.includes("live") ? "live" : "alloc";
+	}
+
+	function sortRows() {
+		const column = sortColumn(), back = State.state.sort.endsWith("-up") ? -1 : 1;
+		const by = isText(column) ? (a, b) => a[column] < b[column] ? -1 : a[column] > b[column] ? 1 : 0 : (a, b) => b[column] - a[column];
+		rows.sort((a, b) => back * by(a, b) || b.alloc - a.alloc || a.group - b.group);
+	}
+
+	function filterRows() {
+		const text = State.state.filter.toLowerCase();
+		rows = text ? table.rows.filter(row => (row.full + " " + row.name + " " + row.where).toLowerCase().includes(text)) : table.rows.slice();
+		const noun = Groups.KINDS.find(([kind]) => kind === State.state.group)[1].toLowerCase();
+		byId("table-count").textContent = text ? Units.count(rows.length) + " of " + Units.count(table.rows.length) + " " + noun :
+			Units.count(rows.length) + " " + (rows.length === 1 ? noun.slice(0, -1) : noun);
+	}
+
+	// --- head --------------------------------------------------------------------------------------
+
+	function template(columns) {
+		return columns.map(c => c === "name" ? "minmax(12em, 3fr)" : c === "where" ? "minmax(8em, 1.6fr)" : "minmax(5.6em, 7.2em)").join(" ");
+	}
+
+	function toggleSort(column) {
+		const now = sortColumn() === column && !State.state.sort.endsWith("-up");
+		State.set({sort: column + (now ? "-up" : "")});
+	}
+
+	function drawHead(columns) {
+		const sorted = sortColumn(), up = State.state.sort.endsWith("-up");
+		const label = column => column === "self" ? Measures.KEYS[State.state.key].label.toLowerCase() + " itself" : COLUMNS[column].label;
+		head.style.gridTemplateColumns = template(columns);
+		head.replaceChildren(...columns.map(column => {
+			const arrow = column === sorted ? up !== isText(column) ? " \u25b4" : " \u25be" : "";
+			const cell = setAttributes(make("span", {className: isText(column) ? "" : "number"},
+				make("button", {type: "button", textContent: label(column) + arrow, onclick: () => toggleSort(column)})), {role: "columnheader"});
+			if (column === sorted)
+				cell.setAttribute("aria-sort", up !== isText(column) ? "ascending" : "descending");
+			return cell;
+		}));
+	}
+
+	// --- rows --------------------------------------------------------------------------------------
+
+	// The end of a name tells it apart: what is cut is before it.
+	function nameCell(name) {
+		const tail = name.length > 24 ? name.slice(-16) : "";
+		return make("span", {className: "name", title: name}, make("span", {className: "start", textContent: tail ? name.slice(0, -16) : name}),
+			tail ? make("span", {className: "end", textContent: tail}) : null);
+	}
+
+	function cell(column, row) {
+		if (column === "name")
+			return setAttributes(nameCell(row.name), {role: "gridcell"});
+		const value = row[column], number = !isText(column), tone = COLUMNS[column].signed && value ? value > 0 ? " up" : " down" : "";
+		const key = column === State.state.key ? " key" : "";
+		const element = setAttributes(make("span", {className: (number ? "number" + (value ? tone + key : " zero") : "where"), textContent: textOf(column, row),
+			title: number ? "" : String(value)}), {role: "gridcell"});
+		const total = Math.abs(measures.totals[column] || 0);
+		if (key && value && total && State.state.group !== "thread") {
+			const part = Math.min(100, 100 * Math.abs(value) / total);
+			element.style.background = `linear-gradient(to left, var(--bar) ${part}%, transparent ${part}%) right / 100% 20px no-repeat`;
+		}
+		return element;
+	}
+
+	function drawRow(row, index, columns) {
+		const element = setAttributes(make("div", {className: "row", onclick: () => choose(index)}, ...columns.map(column => cell(column, row))),
+			{role: "row", "aria-rowindex": index + 2, "aria-selected": row.group === selected});
+		element.style.top = index * ROW + "px";
+		element.style.gridTemplateColumns = template(columns);
+		return element;
+	}
+
+	function drawRows() {
+		const columns = columnsOf(State.state.group), top = body.scrollTop, first = Math.max(0, Math.floor(top / ROW) - SPARE);
+		const end = Math.min(rows.length, Math.ceil((top + body.clientHeight) / ROW) + SPARE), shown = [];
+		for (let i = first; i < end; i++)
+			shown.push(drawRow(rows[i], i, columns));
+		sizer.style.height = rows.length * ROW + "px";
+		sizer.replaceChildren(...shown);
+	}
+
+	const redraw = Dom.soon(() => drawRows());
+
+	function draw() {
+		const columns = columnsOf(State.state.group);
+		filterRows();
+		sortRows();
+		drawHead(columns);
+		body.parentElement.setAttribute("aria-rowcount", rows.length + 1);
+		body.style.height = Math.max(2, Math.min(14, rows.length)) * ROW + "px";
+		drawRows();
+	}
+
+	// --- choosing ----------------------------------------------------------------------------------
+
+	function choose(index) {
+		const row = rows[index];
+		if (!row)
+			return;
+		selected = row.group === selected ? -1 : row.group;
+		State.set({row: selected < 0 ? "" : String(selected)});
+		redraw();
+	}
+
+	function key(event) {
+		const step = {ArrowDown: 1, ArrowUp: -1, PageDown: 13, PageUp: -13, Home: -1e9, End: 1e9}[event.key];
+		const now = rows.findIndex(row => row.group === selected);
+		if (step) {
+			const index = Math.max(0, Math.min(rows.length - 1, (now < 0 && step > 0 ? -1 : now) + step));
+			if (index * ROW < body.scrollTop || (index + 1) * ROW > body.scrollTop + body.clientHeight)
+				body.scrollTop = (index - 6) * ROW;
+			if (index !== now)
+				choose(index);
+		} else if (event.key === "Escape" && selected >= 0) {
+			choose(now);
+		} else if (event.key === "Enter" && selected >= 0) {
+			byId("detail").focus();
+		} else {
+			return;
+		}
+		event.preventDefault();
+		event.stopPropagation();
+	}
+
+	// --- outside -----------------------------------------------------------------------------------
+
+	function update(changed, newMeasures) {
+		const has = name => changed.has(name), {group, row} = State.state;
+		measures = newMeasures;
+		if (has("group") && table)
+			body.scrollTop = 0;
+		if (!table || has("group") || has("since") || has("until") || (has("key") && group === "function"))
+			table = maker(group, measures);
+		selected = row === "" ? -1 : +row;
+		setGroup(group);
+		byId("table-note").textContent = Groups.NOTES[group];
+		if (document.activeElement !== byId("filter"))
+			byId("filter").value = State.state.filter;
+		draw();
+		const chosen = table.rows.find(r => r.group === selected);
+		Stacks.show(chosen || null, table, measures, has("key") || has("since") || has("until") || has("row") || has("group"));
+	}
+
+	function begin(of) {
+		model = of;
+		maker = Groups.maker(model);
+		setGroup = Dom.choice(byId("groups"), Groups.KINDS, value => State.set({group: value, sort: "", row: ""}));
+		head = setAttributes(make("div", {className: "head"}), {role: "row", "aria-rowindex": 1});
+		sizer = setAttributes(make("div", {}), {role: "presentation"});
+		body = setAttributes(make("div", {className: "rows", tabIndex: 0}, sizer), {role: "rowgroup"});
+		const grid = setAttributes(make("div", {className: "grid"}, setAttributes(make("div", {}, head), {role: "rowgroup"}), body),
+			{role: "grid", "aria-label": "Who holds memory", "aria-readonly": "true"});
+		body.addEventListener("scroll", redraw);
+		body.addEventListener("keydown", key);
+		byId("filter").oninput = event => State.set({filter: event.target.value});
+		byId("table").replaceChildren(grid);
+	}
+
+	return {begin, update, redraw, rows: () => rows.length};
+})();

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// trees.js - the two trees that the flame graph draws, as weights of call stacks make them.
+//
+// Both are asked alike: weight(node) >= 0 says how wide it is, net(node) is the signed sum, children(node) lists those with a
+// weight, the heaviest first.  Node 0 is the root.  label() of a run of library frames that are not shown has a count.
+const Trees = (() => {
+	"use strict";
+	const RUN = -2; /* as function: frames of libraries in a row, not shown */
+
+	// --- from main() down --------------------------------------------------------------------------
+
+	// The tree without library frames: a run of them is one node.  open: nodes of the whole tree below which runs are shown.
+	function fold(model, open) {
+		const {parent, func, count} = model.tree, own = model.functions.own;
+		const of = new Int32Array(count), isOpen = new Uint8Array(count), runs = new Int32Array(count); /* of a node: its run + 1 */
+		const folded = {parent: new Int32Array(count), func: new Int32Array(count), first: new Int32Array(count)};
+		let used = 1;
+		folded.parent[0] = folded.func[0] = -1;
+		for (let n = 1; n < count; n++) {
+			const above = of[parent[n]], isOwn = own[func[n]];
+			const shown = isOwn || isOpen[parent[n]] || open.has(parent[n]);
+			if (!isOwn && shown)
+				isOpen[n] = 1;
+			if (!shown && (folded.func[above] === RUN || runs[above])) {
+				of[n] = runs[above] ? runs[above] - 1 : above;
+				continue;
+			}
+			of[n] = used;
+			folded.parent[used] = above;
+			folded.func[used] = shown ? func[n] : RUN;
+			folded.first[used] = n;
+			if (!shown)
+				runs[above] = used + 1;
+			used++;
+		}
+		return {of, parent: folded.parent, func: folded.func, first: folded.first, count: used};
+	}
+
+	function unfolded(model) {
+		const {parent, func, count} = model.tree;
+		return {of: null, parent, func, first: null, count};
+	}
+
+	// An own function that a run calls from several of its functions is one node.
+	function mergeSame(shape) {
+		const {parent, func, count, of} = shape, to = new Int32Array(count), finder = Model.makeFinder(count);
+		const merged = {parent: new Int32Array(count), func: new Int32Array(count), first: new Int32Array(count), count: 1};
+		merged.parent[0] = merged.func[0] = -1;
+		for (let n = 1; n < count; n++) {
+			const known = merged.count;
+			const node = Model.findNode(finder, merged, to[parent[n]], func[n]);
+			if (node === known)
+				merged.first[node] = shape.first[n];
+			to[n] = node;
+		}
+		for (let n = 0; n < of.length; n++)
+			of[n] = to[of[n]];
+		return {of, ...merged};
+	}
+
+	// A run at the end of call stacks, as malloc() and what wraps it, belongs to the function that called it.
+	function trimRuns(shape) {
+		const {parent, func, count, of} = shape, hasChild = new Uint8Array(count);
+		for (let n = 1; n < count; n++)
+			hasChild[parent[n]] = 1;
+		const to = new Int32Array(count), kept = {parent: new Int32Array(count), func: new Int32Array(count), first: new Int32Array(count)};
+		let used = 0;
+		for (let n = 0; n < count; n++) {
+			if (func[n] === RUN && !hasChild[n] && parent[n] > 0) {
+				to[n] = to[parent[n]];
+				continue;
+			}
+			kept.parent[used] = n ? to[parent[n]] : -1;
+			kept.func[used] = func[n];
+			kept.first[used] = shape.first[n];
+			to[n] = used++;
+		}
+		for (let n = 0; n < of.length; n++)
+			of[n] = to[of[n]];
+		return {of, ...kept, count: used};
+	}
+
+	// The nodes of the whole tree that a run of library frames hangs from.
+	function above(model, shape, run) {
+		const parents = new Set(), {parent, count} = model.tree;
+		for (let n = 1; n < count; n++)
+			if (shape.of[n] === run && shape.of[parent[n]] !== run)
+				parents.add(parent[n]);
+		return parents;
+	}
+
+	function shape(model, library, open) {
+		return library ? unfolded(model) : trimRuns(mergeSame(fold(model, open)));
+	}
+
+	function links(shape) {
+		const child = new Int32Array(shape.count).fill(-1), next = new Int32Array(shape.count).fill(-1);
+		for (let n = shape.count - 1; n > 0; n--) {
+			next[n] = child[shape.parent[n]];
+			child[shape.parent[n]] = n;
+		}
+		return {child, next};
+	}
+
+	function sumUp(parent, values) {
+		for (let n = values.length - 1; n > 0; n--)
+			values[parent[n]] += values[n];
+		return values;
+	}
+
+	// Sums of values of call stacks by node; each: what is added of a value.
+	function sums(model, shape, values, each) {
+		const result = new Float64Array(shape.count), node = model.stacks.node, of = shape.of;
+		for (let i = 0; i < values.length; i++)
+			if (values[i])
+				result[of ? of[node[i]] : node[i]] += each ? each(values[i]) : values[i];
+		return sumUp(shape.parent, result);
+	}
+
+	function isSigned(values) {
+		for (let i = 0; i < values.length; i++)
+			if (values[i] < 0)
+				return true;
+		return false;
+	}
+
+	// layout: {shape, child, next} of topDownLayout(), for many measures.
+	function topDown(model, layout, values, change) {
+		const {child, next} = layout, shape = layout.shape;
+		const net = sums(model, shape, values), weight = isSigned(values) ? sums(model, shape, values, Math.abs) : net;
+		const changes = change ? change === values ? net : sums(model, shape, change) : null;
+		return {
+			weight: n => weight[n], net: n => net[n], change: n => changes ? changes[n] : 0,
+			func: n => shape.func[n], parent: n => shape.parent[n], first: n => shape.first ? shape.first[n] : n,
+			children(n) {
+				const list = [];
+				for (let c = child[n]; c >= 0; c = next[c])
+					if (weight[c] > 0)
+						list.push(c);
+				return list.sort((a, b) => weight[b] - weight[a] || a - b);
+			}
+		};
+	}
+
+	function topDownLayout(model, library, open) {
+		const made = shape(model, library, open);
+		return {shape: made, ...links(made)};
+	}
+
+	// --- from the allocation sites up --------------------------------------------------------------
+
+	// Of each node the innermost own one from it up, 0 if there is none.
+	function ownAncestors(model) {
+		const {parent, func, count} = model.tree, own = model.functions.own, result = new Int32Array(count);
+		for (let n = 1; n < count; n++)
+			result[n] = own[func[n]] ? n : result[parent[n]];
+		return result;
+	}
+
+	class CallerTree {
+		constructor(model, library, ownAncestor, values, change) {
+			this.model = model;
+			this.own = library ? null : ownAncestor;
+			this.values = values;
+			this.changes = change;
+			this.nodes = [];
+			this.slot = new Int32Array(model.functions.count);
+			const members = [], at = [];
+			for (let i = 0; i < values.length; i++) {
+				if (!values[i])
+					continue;
+				const leaf = model.stacks.node[i];
+				members.push(i);
+				at.push(this.own && this.own[leaf] || leaf);
+			}
+			this.add(-1, -1, Int32Array.from(members), Int32Array.from(at), true);
+		}
+
+		add(parent, func, members, at, isRoot) {
+			let weight = 0, net = 0, change = 0;
+			for (const i of members) {
+				weight += Math.abs(this.values[i]);
+				net += this.values[i];
+				change += this.changes ? this.changes[i] : 0;
+			}
+			this.nodes.push({parent, func, members, at, weight, net, change, isRoot, list: null});
+			return this.nodes.length - 1;
+		}
+
+		step(n) {
+			const up = this.model.tree.parent[n];
+			return this.own ? this.own[up] : up;
+		}
+
+		// Splits a node's call stacks by the next function; made when it is asked for.
+		split(number) {
+			const node = this.nodes[number], {func} = this.model.tree, slot = this.slot, groups = [];
+			const next = node.isRoot ? node.at : node.at.map(n => this.step(n));
+			for (const n of next) {
+				if (n <= 0)
+					continue;
+				const f = func[n];
+				if (!slot[f]) {
+					groups.push({func: f, count: 0});
+					slot[f] = groups.length;
+				}
+				groups[slot[f] - 1].count++;
+			}
+			for (const group of groups) {
+				group.members = new Int32Array(group.count);
+				group.at = new Int32Array(group.count);
+				group.count = 0;
+			}
+			for (let i = 0; i < next.length; i++) {
+				if (next[i] <= 0)
+					continue;
+				const group = groups[slot[func[next[i]]] - 1];
+				group.members[group.count] = node.members[i];
+				group.at[group.count++] = next[i];
+			}
+			for (const group of groups)
+				slot[group.func] = 0;
+			return groups.map(g => this.add(number, g.func, g.members, g.at, false)).sort((a, b) => this.weight(b) - this.weight(a) || a - b);
+		}
+
+		weight(n) { return this.nodes[n].weight; }
+		net(n) { return this.nodes[n].net; }
+		change(n) { return this.nodes[n].change; }
+		func(n) { return this.nodes[n].func; }
+		parent(n) { return this.nodes[n].parent; }
+		first() { return -1; }
+		children(n) {
+			const node = this.nodes[n];
+			if (!node.list)
+				node.list = this.split(n);
+			return node.list;
+		}
+	}
+
+	return {RUN, topDown, topDownLayout, above, ownAncestors, CallerTree, sums, sumUp};
+})();

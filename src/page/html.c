@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * html.c - a profile as one HTML file.
+ */
+#include "page/html.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/version.h"
+#include "page/answer.h"
+#include "page/template.h"
+
+enum { SCHEMA = 1 }; /* of the block of data; the script checks it */
+
+/* Lines for all sites that the answer may name. */
+static void refine(const struct html_page *page)
+{
+	for (unsigned i = 0; i < page->side_count; i++)
+		sites_refine(page->sides[i].report->sites, (1u << SITES_KEYS) - 1);
+}
+
+static bool make_columns(struct html_page *page, struct columns *columns, struct error *err)
+{
+	struct call_tree tree;
+	bool ok = call_tree_begin(&tree, err);
+	unsigned i;
+
+	for (i = 0; ok && i < page->side_count; i++) {
+		const struct report *report = page->sides[i].report;
+
+		ok = call_tree_add(&tree, report->profile, report->names, &page->sides[i].stacks,
+				   err);
+	}
+	ok = ok && call_tree_finish(&tree, columns, err);
+	for (i = 0; ok && i < page->side_count; i++)
+		ok = side_columns(&page->sides[i], i, &tree, columns, err);
+	call_tree_free(&tree);
+	return ok;
+}
+
+static void put_head(const struct html_page *page, const struct columns *columns, FILE *file)
+{
+	struct json json;
+
+	json_begin(&json, file);
+	json_object(&json);
+	json_key_uint(&json, "schema", SCHEMA);
+	json_key_string(&json, "key", sites_key_name(report_main_key(page->sides[0].report)));
+	json_key(&json, "sides");
+	json_array(&json);
+	for (unsigned i = 0; i < page->side_count; i++)
+		side_json(&page->sides[i], &json);
+	json_end(&json);
+	json_key(&json, "columns");
+	columns_list(columns, &json);
+	json_end(&json);
+}
+
+/* Head and columns, packed. */
+static bool put_data(const struct html_page *page, const struct columns *columns, FILE *file,
+		     struct error *err)
+{
+	struct pack *pack = malloc(sizeof(*pack));
+	char *head = NULL;
+	size_t size = 0;
+	FILE *memory = open_memstream(&head, &size);
+	bool ok = false;
+
+	if (memory) {
+		put_head(page, columns, memory);
+		ok = fclose(memory) == 0;
+	}
+	if (ok && pack && pack_begin(pack, file, err)) {
+		columns_write(columns, head, size, pack);
+		pack_end(pack);
+	} else {
+		ok = error_set(err, "no memory for the page");
+	}
+	free(head);
+	free(pack);
+	return ok;
+}
+
+static bool put_slot(const struct html_page *page, const char *slot, const struct columns *columns,
+		     FILE *file, struct error *err)
+{
+	const struct report *report = page->sides[0].report;
+
+	if (strcmp(slot, "title") == 0)
+		answer_title(report, file);
+	else if (strcmp(slot, "answer") == 0)
+		answer_write(report, file);
+	else if (strcmp(slot, "facts") == 0)
+		answer_facts(report, page->facts, file);
+	else if (strcmp(slot, "version") == 0)
+		fputs(PMEM_VERSION, file);
+	else if (strcmp(slot, "data") == 0)
+		return put_data(page, columns, file, err);
+	return true;
+}
+
+bool html_write(struct html_page *page, FILE *file, struct error *err)
+{
+	struct columns columns = {0};
+	bool ok = make_columns(page, &columns, err);
+
+	if (ok)
+		refine(page);
+	for (size_t i = 0; ok && i < template_piece_count; i++) {
+		const struct template_piece *piece = &template_pieces[i];
+
+		fwrite(piece->text, 1, piece->size, file);
+		ok = put_slot(page, piece->slot, &columns, file, err);
+	}
+	for (unsigned i = 0; i < page->side_count; i++)
+		call_tree_stacks_free(&page->sides[i].stacks);
+	columns_free(&columns);
+	return ok;
+}

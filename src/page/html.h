@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * html.h - a profile as one HTML file that needs nothing else.
+ *
+ * The page's markup, style and script are files in assets/, put together at build time (script/make-page).  What comes from a
+ * profile is in it as escaped text, and as one block of compressed numbers and names (columns.h) that only the script reads.
+ */
+#ifndef PMEM_PAGE_HTML_H
+#define PMEM_PAGE_HTML_H
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "page/side.h"
+
+enum { HTML_SIDES = 2 };
+
+/* All pages begin with this, and so may be replaced by newer ones. */
+#define HTML_BEGINNING "<!DOCTYPE html>\n<!-- A heap profile by pmem."
+
+struct html_page {
+	struct side sides[HTML_SIDES]; /* reports that are open, and labels; stacks are made here */
+	unsigned side_count;
+	const char *facts; /* the lines of `pmem info` */
+};
+
+/* Writes the page.  Errors of the file are the caller's to see. */
+bool html_write(struct html_page *page, FILE *file, struct error *err);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * side.h - what a page's script gets of one profile: figures of the process, of threads, of each call stack, and over time.
+ *
+ * A page has one side, or two that it compares.  Columns of side 0 are called "0.live_bytes" and so on.
+ */
+#ifndef PMEM_PAGE_SIDE_H
+#define PMEM_PAGE_SIDE_H
+#include <stdbool.h>
+
+#include "base/json.h"
+#include "page/call_tree.h"
+#include "page/columns.h"
+#include "report/report.h"
+
+struct side {
+	struct report *report; /* opened */
+	const char *label;     /* what it is called beside another one */
+	struct call_tree_stacks stacks;
+};
+
+/* Adds the columns of side number, after call_tree_finish().  False: no memory. */
+bool side_columns(const struct side *side, unsigned number, const struct call_tree *tree,
+		  struct columns *columns, struct error *err);
+
+/* The rest, as an object. */
+void side_json(const struct side *side, struct json *json);
+
+#endif

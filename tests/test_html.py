@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_html - `pmem html` as a command: files, errors, exit codes.  tests/test_page.py looks at the page."""
+import base64
+import json
+import os
+import re
+import struct
+import zlib
+
+import pytest
+
+import pmem_profile
+import pmem_tool
+
+
+@pytest.fixture
+def tool(lib, tmp_path):
+    return pmem_tool.Tool(lib, tmp_path)
+
+
+@pytest.fixture
+def profile(tmp_path):
+    made = pmem_profile.Profile()
+    made.header(pid=4711, program="/srv/server")
+    module = made.module("/srv/server", b"id")
+    stack = made.stack([(module, 0x1234)], hook=0)
+    made.count_wide(thread=0, stack=stack, alloc_count=3, alloc_bytes=1 << 50)
+    path = tmp_path / "pmem.4711.prof"
+    made.save(path)
+    return path
+
+
+def data(page):
+    """(head, {name: values}) of the block of data, as src/page/columns.h describes it."""
+    packed = re.search(rb'<script type="text/plain" id="data">([A-Za-z0-9+/=]*)</script>', page).group(1)
+    block = zlib.decompress(base64.b64decode(packed, validate=True))
+    size, = struct.unpack_from("<I", block)
+    head = json.loads(block[8:8 + size])
+    first = 8 + (size + 7) // 8 * 8
+    formats = {"u1": "B", "u2": "H", "u4": "I", "f8": "d"}
+    columns = {c["name"]: struct.unpack_from("<%d%s" % (c["count"], formats[c["type"]]), block, first + c["offset"])
+               for c in head["columns"]}
+    return head, columns
+
+
+def test_the_page_is_named_after_the_profile(tool, profile):
+    result = tool("html", profile)
+    page = result.folder / "pmem.4711.html"
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert result.stdout.startswith(b"pmem.4711.html: ") and b"; open it in a browser\n" in result.stdout
+    assert page.read_bytes().startswith(b"<!DOCTYPE html>\n")
+    assert os.listdir(result.folder) == ["pmem.4711.html"]
+
+
+def test_numbers_are_whole(tool, profile):
+    """Also large ones, up to where a script's numbers end."""
+    head, columns = data(tool("html", "-o", "-", profile).stdout)
+    assert columns["0.alloc_bytes"] == (float(1 << 50),) and columns["0.alloc_blocks"] == (3,)
+    assert columns["node_depth"] == (0, 1) and len(columns["frame_name"]) == 2
+    assert head["sides"][0]["pid"] == 4711
+
+
+def test_the_page_is_as_private_as_the_profile(tool, profile):
+    for mode in (0o600, 0o644):
+        profile.chmod(mode)
+        result = tool("html", "-q", profile)
+        assert result.stdout == b""
+        assert (result.folder / "pmem.4711.html").stat().st_mode & 0o777 == mode
+
+
+def test_a_page_is_replaced_and_nothing_else(tool, profile, tmp_path):
+    page, other, empty = tmp_path / "page.html", tmp_path / "mine.html", tmp_path / "empty"
+    other.write_text("<!DOCTYPE html>\n<p>mine")
+    empty.write_text("")
+    for path in (page, page, empty):
+        assert tool("html", profile, "-o", path).returncode == 0, path
+    for path in (other, profile):
+        before = path.read_bytes()
+        result = tool("html", profile, "-o", path)
+        assert result.returncode == 1 and b"is there, and no page of pmem; choose a name with -o" in result.stderr
+        assert path.read_bytes() == before
+
+
+def test_what_cannot_be_written_is_said(tool, profile, tmp_path):
+    result = tool("html", profile, "-o", tmp_path / "none" / "page.html")
+    assert result.returncode == 1 and result.stderr.endswith(b"none/page.html: No such file or directory\n")
+    result = tool("html", profile, "-o", "/dev/full")
+    assert result.returncode == 1 and result.stderr == b"pmem html: /dev/full: No space left on device\n"
+
+
+def test_what_is_no_profile_is_said(tool, tmp_path):
+    result = tool("html", tmp_path / "none.prof")
+    assert result.returncode == 1 and b"none.prof" in result.stderr and not os.listdir(result.folder)
+    (tmp_path / "text.prof").write_text("text")
+    assert tool("html", tmp_path / "text.prof").returncode == 1
+
+
+def test_a_damaged_profile_is_shown_and_said(tool, profile):
+    content = profile.read_bytes()
+    profile.write_bytes(content[:-16384])
+    result = tool("html", profile, "-o", "-")
+    assert result.returncode == 0
+    assert re.search(rb'<p class="warning">PARTIAL: ', result.stdout)
+
+
+def test_mistakes_in_the_arguments(tool, profile):
+    for arguments, words in ((["--no-such"], b"unknown option --no-such"), (["-o"], b"-o needs an argument"),
+                             ([profile, profile, profile], b"not 3")):
+        result = tool("html", *arguments)
+        assert result.returncode == 2 and words in result.stderr
+
+
+def test_a_profile_without_allocations(tool, tmp_path):
+    made = pmem_profile.Profile()
+    made.header(pid=12)
+    made.save(tmp_path / "none.prof")
+    result = tool("html", "-o", "-", tmp_path / "none.prof")
+    assert result.returncode == 0 and b"No allocation was recorded." in result.stdout

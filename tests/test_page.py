@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""test_page - what `pmem html` writes, in a real browser: it says what `pmem report` says, and does what is asked of it."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import pmem_page
+import pmem_tool
+
+WHY_NOT = pmem_page.missing()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason="the page is not tested: %s" % WHY_NOT)
+STEPS = 140
+HOSTILE_NAME = '"><img src=x onerror=hit()>'
+HOSTILE_ARGUMENT = "</title><script>document.title='hit'</script>"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    browser = pmem_page.Browser()
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="module")
+def shop(lib, programs, tmp_path_factory):
+    """(page, report as JSON, tool) of a program with a story, whose own name is hostile."""
+    folder = tmp_path_factory.mktemp("shop")
+    tool = pmem_tool.Tool(lib, folder)
+    program = folder / HOSTILE_NAME
+    shutil.copy(programs("shop.c"), program)
+    result = tool("run", "-q", "--", program, STEPS, HOSTILE_ARGUMENT)
+    assert result.returncode == 0, result.stderr
+    profile, = pmem_tool.profiles(result.folder)
+    made = tool("html", profile.path, "-o", folder / "shop.html")
+    assert (made.returncode, made.stderr) == (0, b"")
+    document = json.loads(tool("report", "--json", profile.path).stdout)
+    text = tool("report", profile.path, env={"COLUMNS": "200"}).stdout.decode()
+    return Shop(folder / "shop.html", profile.path, document, text, tool)
+
+
+class Shop:
+    def __init__(self, page, profile, document, text, tool):
+        self.page, self.profile, self.document, self.text, self.tool = page, profile, document, text, tool
+
+    def sums(self, key):
+        """{site's function: sum over call stacks}"""
+        found = {}
+        for stack in self.document["stacks"]:
+            name = site(stack)[0]
+            found[name] = found.get(name, 0) + (stack[key] or 0)
+        return found
+
+
+def site(stack):
+    """(function, "file:line") as the table has it."""
+    frame = stack["frames"][stack["site"]]
+    return frame["function"], "%s:%d" % (os.path.basename(frame["file"]), frame["line"]) if frame["file"] else None
+
+
+@pytest.fixture
+def page(browser, shop):
+    """The page, opened; at the end it must not have complained of anything."""
+    browser.open(shop.page)
+    yield browser
+    assert browser("heard") == []
+
+
+def number(text):
+    """Bytes of "4.0 KiB" and so on, or a count."""
+    value, _, unit = text.replace(",", "").replace("+", "").replace("\u2212", "-").partition(" ")
+    factor = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "M": 10 ** 6, "%": 1}[unit]
+    return float(value) * factor
+
+
+def near(value, text):
+    """Whether a text is a value as people read it."""
+    return abs(number(text) - value) <= 0.051 * (1 << 10 if "KiB" in text else 1 << 20 if "MiB" in text else 1)
+
+
+# -- what it says ---------------------------------------------------------------------------------------
+def test_the_answer_is_that_of_the_report(page, shop):
+    said = [line.strip() for line in shop.text.split("\n\n")[1].split("\n")]
+    assert page.eval("[...document.querySelectorAll('#answer .answer')].map(p => p.textContent)") == said
+    assert page.eval("document.title") == page.text("h1")
+    assert page.text("h1").startswith(HOSTILE_NAME + " (pid ")
+    facts = page.eval("[...document.querySelectorAll('#facts dt')].map(dt => dt.textContent)")
+    assert {"state", "recorded", "command", "host", "losses"} <= set(facts)
+    assert HOSTILE_ARGUMENT in page.eval("document.getElementById('facts').textContent")
+
+
+def test_totals_are_those_of_the_report(page, shop):
+    totals = shop.document["totals"]
+    for key, name in (("live", "live_bytes"), ("alloc", "alloc_bytes"), ("calls", "alloc_blocks"),
+                      ("temporary", "temporary_blocks"), ("blocks", "live_blocks")):
+        assert page.eval("Page.measures().totals." + key) == totals[name], name
+    assert page.eval("Page.measures().totals.growth") == sum(shop.sums("growth_bytes").values())
+    assert page.eval("Page.model().sides[0].totals.peak_bytes") == totals["peak_live_bytes"]
+
+
+def test_sites_are_those_of_the_report(page, shop):
+    page.key("1")
+    expected = {}
+    for stack in shop.document["stacks"]:
+        sums = expected.setdefault(site(stack), [0, 0, 0])
+        for i, key in enumerate(("live_bytes", "alloc_bytes", "peak_bytes")):
+            sums[i] += stack[key]
+    columns = [page.column(heading) for heading in ("name", "where", "live", "allocated", "peak")]
+    rows = {(name, where): texts for name, where, *texts in zip(*columns)}
+    assert columns[0][0] == "remember" and set(rows) == set(expected)
+    for key, texts in rows.items():
+        assert all(map(near, expected[key], texts)), (key, texts)
+    assert shop.sums("live_bytes")["remember"] == STEPS * 4096 and shop.sums("alloc_bytes")["render"] == STEPS * 50 * 200
+
+
+@pytest.mark.parametrize("tab,least", [("function", {"main", "serve", "handle_request", "remember", "render", "work"}),
+                                       ("file", {"shop.c"}), ("module", {HOSTILE_NAME}), ("thread", {'<b id="x">&amp;'})])
+def test_tables(page, shop, tab, least):
+    page("click", selector="#groups [data-value=%s]" % tab)
+    assert least <= set(page.column("name"))
+    if tab == "function":
+        both = dict(zip(page.column("name"), page.column("allocated")))
+        whole = sum(s["alloc_bytes"] for s in shop.document["stacks"] if "serve" in {f["function"] for f in s["frames"]})
+        assert near(whole, both["serve"])
+
+
+# -- what it does ---------------------------------------------------------------------------------------
+def test_rows_are_sorted_and_filtered(page):
+    page("click", selector="#table [role=columnheader]:nth-child(6) button")
+    assert page.headings()[5] == "calls"
+    calls = [number(text) for text in page.column("calls")]
+    assert calls == sorted(calls, reverse=True) and page.column("name")[0] == "render"
+    page("click", selector="#table [role=columnheader]:nth-child(6) button")
+    assert [number(text) for text in page.column("calls")] == sorted(calls)
+    page("fill", selector="#filter", text="load")
+    assert page.column("name") == ["load_cache"]
+
+
+def test_a_row_opens_its_call_stacks(page):
+    page("fill", selector="#filter", text="render")
+    page("click", selector="#table .row")
+    assert page.text("#detail h3") == "render"
+    stacks = page.eval("[...document.querySelectorAll('#detail .stack')].map(s => [...s.querySelectorAll('li')].map(l => l.innerText))")
+    assert len(stacks) == 2 and all(re.match(r"render\s+shop\.c:\d+", s[0].replace("\n", " ")) for s in stacks)
+    page("click", selector="#detail li button")
+    assert "start" in page.text("#detail ol")
+    page.key("Escape")
+    assert page.eval("document.getElementById('detail').hidden")
+
+
+def flame_cell(page, name):
+    cell = page.eval("Flame.where(%s)" % json.dumps(name))
+    assert cell, name
+    return cell
+
+
+def test_zoom(page):
+    page.key("4")
+    before, whole = flame_cell(page, "handle_request"), page.eval("document.getElementById('flame').clientWidth")
+    assert before["width"] < 0.8 * whole
+    page("at", selector="#flame", x=before["x"], y=before["y"])
+    assert flame_cell(page, "handle_request")["width"] == pytest.approx(whole)
+    assert "handle_request" in page.text("#trail")
+    page.key("Escape")
+    page("click", selector="#zoom-out")
+    assert flame_cell(page, "handle_request")["width"] == pytest.approx(before["width"])
+
+
+def test_widths_are_shares(page, shop):
+    page.key("4")
+    whole, width = shop.document["totals"]["alloc_bytes"], page.eval("document.getElementById('flame').clientWidth")
+    cache = shop.sums("alloc_bytes")["load_cache"]
+    assert flame_cell(page, "load_cache")["width"] == pytest.approx(width * cache / whole)
+
+
+def test_inverted_begins_with_the_sites(page, shop):
+    page.key("4", "i")
+    whole, width = shop.document["totals"]["alloc_bytes"], page.eval("document.getElementById('flame').clientWidth")
+    cell = flame_cell(page, "render")
+    assert cell["row"] == 1 and cell["width"] == pytest.approx(width * shop.sums("alloc_bytes")["render"] / whole)
+    assert flame_cell(page, "handle_request")["row"] == 2
+
+
+def test_library_frames_are_shown_when_asked_for(page):
+    page.key("4")
+    assert page.eval("Flame.where('_start')") is None
+    page.key("l")
+    assert flame_cell(page, "_start")["row"] == 1
+    page.key("l")
+    run = flame_cell(page, "\u22ef library frames")
+    page("at", selector="#flame", x=run["x"], y=run["y"])
+    assert page.eval("State.state.zoom") == "" and page.eval("State.state.library") == ""
+    assert flame_cell(page, "_start") and flame_cell(page, "main")
+
+
+def test_search(page):
+    page.key("4", "/")
+    page("type", text="reND")
+    assert re.match(r"1 function, \d+ % of allocated", page.text("#found"))
+    page("fill", selector="#search", text="no such function")
+    assert page.text("#found") == "no function"
+
+
+def test_what_is_hovered_is_said(page):
+    page.key("4")
+    cell = flame_cell(page, "load_cache")
+    page("over", selector="#flame", x=cell["x"], y=cell["y"])
+    assert re.match(r"load_cache\n4\.0 MiB, \d+ % of allocated", page.text("#tip"))
+
+
+def in_interval(document, since, until):
+    """{site: (live, growth, allocated)} by the samples, as `pmem report --since --until` counts."""
+    found = {}
+    for stack in document["stacks"]:
+        def at(time):
+            if time >= document["process"]["duration_ns"]:
+                return stack["live_bytes"], stack["alloc_bytes"]
+            before = [s for s in stack["samples"] if s["time_ns"] <= time]
+            return (before[-1]["live_bytes"], before[-1]["alloc_bytes"]) if before else (0, 0)
+        if stack["samples"] is None:
+            continue
+        (live_0, alloc_0), (live_1, alloc_1) = at(since), at(until)
+        live, growth, alloc = found.get(site(stack), (0, 0, 0))
+        found[site(stack)] = live + live_1, growth + live_1 - live_0, alloc + max(0, alloc_1 - alloc_0)
+    return found
+
+
+def test_the_brush_cuts_everything_below(page, shop):
+    page("drag", selector="#timeline", **{"from": 300, "to": 900, "y": 100})
+    since, until = (int(page.eval("State.state." + name)) for name in ("since", "until"))
+    assert 0 < since < until < shop.document["process"]["duration_ns"]
+    expected = in_interval(shop.document, since, until)
+    rows = zip(*(page.column(heading) for heading in ("name", "where", "live", "growth", "allocated")))
+    compared = [all(map(near, expected[name, where], texts)) for name, where, *texts in rows if (name, where) in expected]
+    assert all(compared) and len(compared) >= 3
+    assert page.eval("Page.measures().totals.growth") == sum(growth for _, growth, _ in expected.values())
+    assert page.headings() == ["live", "growth", "allocated", "name", "where"]
+    page.key("3")
+    assert "whole time" in page.text("#what-note")
+    page("click", selector="#interval-clear")
+    assert page.eval("State.state.since") == "" and "blocks" in page.headings()
+
+
+def test_the_interval_can_be_typed(page, shop):
+    page("fill", selector="#from", text="1s")
+    page.key("Tab")
+    page("fill", selector="#to", text="2s")
+    page.key("Tab")
+    assert [page.eval("State.state." + name) for name in ("since", "until")] == ["1000000000", "2000000000"]
+    result = shop.tool("report", "--since", "1s", "--until", "2s", shop.profile, env={"COLUMNS": "300"})
+    changed = re.search(r"the live bytes changed by (\S+ \S+?)\.", result.stdout.decode())
+    assert changed.group(1).replace("-", "\u2212") in page.text("#interval-note")
+
+
+def test_keys_alone_do(page):
+    page("focus", selector="#timeline")
+    page.key("ArrowRight")
+    moved = int(page.eval("State.state.since"))
+    page.key("Shift+ArrowRight", "ArrowLeft")
+    assert int(page.eval("State.state.since")) < moved
+    page.key("Escape")
+    assert page.eval("State.state.since") == ""
+    page("focus", selector="#flame")
+    page.key("ArrowDown", "ArrowDown")
+    assert page.eval("document.getElementById('flame-said').textContent")
+    page.key("ArrowDown", "Enter")
+    assert page.eval("State.state.zoom") != ""
+    page.key("Escape")
+    page("focus", selector="#table .rows")
+    page.key("ArrowDown")
+    assert page.eval("document.querySelectorAll('#detail .stack').length") > 0
+    page.key("Escape", "?")
+    assert page.eval("document.getElementById('keys').open")
+    page.key("Escape")
+    assert not page.eval("document.getElementById('keys').open")
+
+
+def test_the_address_keeps_the_view(page, browser, shop):
+    page.key("4", "i")
+    page("click", selector="#groups [data-value=function]")
+    page("fill", selector="#search", text="render")
+    page.eval("new Promise(done => setTimeout(done, 400))")
+    hash = page.eval("location.hash")
+    view = page.eval("JSON.stringify(State.state)")
+    browser.open(shop.page, hash)
+    assert page.eval("JSON.stringify(State.state)") == view
+    assert page.eval("document.getElementById('search').value") == "render" and page.column("name")
+
+
+@pytest.mark.parametrize("hash", ["#key=x&group=y&since=z&until=-5&zoom=%%%&row=99999&sort=q-up", "#zoom=zz.zz.0.1&colour=red&since=9e99&until=1"])
+def test_an_address_that_means_nothing_does_no_harm(page, browser, shop, hash):
+    browser.open(shop.page, hash)
+    assert page.column("name")
+
+
+def test_light_and_dark(page, browser, shop):
+    background = "getComputedStyle(document.body).backgroundColor"
+    light = page.eval(background)
+    page.key("t")
+    dark = page.eval(background)
+    assert light != dark
+    browser.open(shop.page, scheme="dark")
+    assert page.eval(background) == dark
+    page("click", selector="#theme-button")
+    assert page.eval(background) == light
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out(page, browser, shop, scheme):
+    browser.open(shop.page, "#since=500000000&until=2000000000&group=function&row=3", scheme=scheme)
+    page("click", selector="#facts summary")
+    assert page("axe") == []
+
+
+def test_the_page_fits_a_small_window(page, browser, shop):
+    for width in (1280, 700):
+        browser.open(shop.page, "#group=function", width=width, height=720)
+        assert page.eval("document.documentElement.scrollWidth") <= width
+
+
+# -- what must not happen -------------------------------------------------------------------------------
+def test_hostile_names_are_text(page, shop):
+    assert page.eval("document.title").startswith(HOSTILE_NAME)
+    assert page.eval("document.querySelectorAll('img').length") == 0
+    assert page.eval("document.getElementById('x')") is None
+    marks = page.eval("Page.model().sides[0].marks.map(m => m.text)")
+    assert marks[-1].startswith("</script><script>")
+    text = shop.page.read_text()
+    assert text.count("<script") == 2 and "</title><script>document" not in text
+
+
+def test_hostile_function_names_are_text(browser, lib, programs, tmp_path):
+    if os.uname().machine != "x86_64":
+        pytest.skip("the program's code is for x86_64")
+    tool = pmem_tool.Tool(lib, tmp_path)
+    folder = tool("run", "-q", "--", programs("jit.c"), "none").folder
+    profile, = pmem_tool.profiles(folder)
+    document = json.loads(tool("report", "--json", profile.path).stdout)
+    codes = {f["address"] for s in document["stacks"] for f in s["frames"] if f["module"] is None and f["address"]}
+    names = ["</script><script>document.title='hit'</script>", '"><img src=x onerror=hit()>']
+    listed = pathlib.Path("/tmp/perf-%d.map" % profile.pid)
+    listed.write_text("".join("%x 20 %s\n" % (code - 18, names[i % 2]) for i, code in enumerate(sorted(codes))))
+    try:
+        made = tool("html", profile.path, "-o", tmp_path / "page.html")
+        assert made.returncode == 0, made.stderr
+    finally:
+        listed.unlink()
+    browser.open(tmp_path / "page.html", "#key=alloc&group=function&library=1")
+    assert set(names) <= set(browser.column("name"))
+    assert browser.eval("document.title") != "hit" and browser.eval("document.querySelectorAll('img').length") == 0
+    assert browser("heard") == []
+
+
+def test_no_other_script_runs(page):
+    page.eval("document.body.append(Object.assign(document.createElement('script'), {textContent: \"document.title = 'hit'\"}))")
+    assert page.eval("document.title") != "hit"
+    # What the browser says of it is what was wanted here.
+    assert [line for line in page("heard") if "Content Security Policy" not in line] == []
+    page.eval("0")
+    page("open", path=page.eval("decodeURI(location.pathname)"))
+
+
+# -- large ones -----------------------------------------------------------------------------------------
+INTERACTIONS = {
+    "zoom": "State.set({zoom: FlameLayout.pathOf({func: n => Page.model().tree.func[n], parent: n => Page.model().tree.parent[n]}, 9)"
+            ".map(f => f.toString(36)).join('.')})",
+    "whole graph": "State.set({zoom: ''})",
+    "library frames": "State.set({library: '1'})",
+    "invert": "State.set({invert: '1'})",
+    "search": "State.set({search: 'f12'})",
+    "other key": "State.set({key: 'temporary', invert: '', search: ''})",
+    "functions": "State.set({group: 'function'})",
+    "filter": "State.set({filter: 'f33'})",
+    "call stacks": "State.set({row: '77'})",
+    "brush": "State.set({since: '1', until: String(Page.model().sides[0].duration_ns / 2)})",
+    "dark": "State.set({theme: 'dark'})",
+}
+
+
+@pytest.fixture(scope="session")
+def large(lib, root, tmp_path_factory):
+    """A page with PMEM_TEST_PAGE_PATHS call stacks, default 20,000; 220,000 make about 500,000 nodes and take minutes to compile."""
+    folder = tmp_path_factory.mktemp("large")
+    paths = os.environ.get("PMEM_TEST_PAGE_PATHS", "20000")
+    source = subprocess.run(["python3", root / "bench" / "many_paths.py", "1000", paths], capture_output=True, check=True).stdout
+    (folder / "paths.c").write_bytes(source)
+    subprocess.run(["gcc", "-O1", "-g", "-o", folder / "paths", folder / "paths.c"], check=True)
+    tool = pmem_tool.Tool(lib, folder)
+    result = tool("run", "-q", "--", folder / "paths")
+    profile, = pmem_tool.profiles(result.folder)
+    assert tool("html", profile.path, "-o", folder / "large.html").returncode == 0
+    return folder / "large.html"
+
+
+def test_a_large_profile_stays_quick(browser, large, capsys):
+    """Times are printed, not judged: machines differ.  See doc/PERFORMANCE.md."""
+    ready = browser.open(large, "#key=alloc")
+    nodes = browser.eval("Page.model().tree.count")
+    took = {name: browser("time", script=script) for name, script in INTERACTIONS.items()}
+    assert browser("heard") == []
+    assert browser.eval("document.querySelectorAll('*').length") < 3000
+    assert nodes > 10000
+    with capsys.disabled():
+        print("\n%d nodes, %.1f MB: ready in %d ms; %s" % (nodes, large.stat().st_size / 1e6, ready, ", ".join(
+            "%s %.0f ms" % item for item in took.items())))
