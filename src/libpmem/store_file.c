@@ -25,10 +25,11 @@
 
 enum {
 	PAGE = 4096,
-	EXTENT_SMALL = 16, /* blocks: 256 KiB, while the file is smaller than */
-	SMALL_FILE = 64,   /* blocks: 1 MiB */
-	EXTENT_LARGE = 64, /* blocks */
-	RESERVE = 512,	   /* blocks for a sandbox: 8 MiB */
+	EXTENT_SMALL = 16,  /* blocks: 256 KiB, while the file is smaller than */
+	SMALL_FILE = 64,    /* blocks: 1 MiB */
+	EXTENT_LARGE = 64,  /* blocks */
+	EXTENT_CROWDED = 2, /* blocks, while other threads are growing the file too */
+	RESERVE = 512,	    /* blocks for a sandbox: 8 MiB */
 	POOL_SIZE = 2 * RESERVE,
 	BACK_OFF = 64,	   /* blocks of memory that are handed out before the file is tried again */
 	MEMORY_PART = 256, /* of them, a page */
@@ -54,6 +55,7 @@ static _Atomic(void *) mapped[FORMAT_BLOCKS_MAX]; /* by number */
 static _Atomic uint32_t file_blocks;		  /* numbers are below */
 static _Atomic uint32_t pool[POOL_SIZE];	  /* unused numbers; 0 = free place */
 static _Atomic uint32_t back_off;
+static _Atomic uint32_t growing; /* threads that are growing the file: a hint */
 
 static_assert(sizeof(struct memory_block) * MEMORY_PART == PAGE, "a page");
 static _Atomic(void *) memory[MEMORY_PARTS];
@@ -187,20 +189,25 @@ static bool may_grow(void)
 	return false;
 }
 
-static uint32_t extent_size(void)
+/* A thousand threads that find the pool empty at once must not take a thousand large extents. */
+static uint32_t extent_size(uint32_t others)
 {
+	if (others)
+		return EXTENT_CROWDED;
 	return atomic_load_explicit(&file_blocks, memory_order_relaxed) < SMALL_FILE ? EXTENT_SMALL
 										     : EXTENT_LARGE;
 }
 
 static uint32_t take_number(void)
 {
-	uint32_t number = pool_take();
+	uint32_t number = pool_take(), others;
 	int error;
 
 	if (number || !may_grow())
 		return number;
-	error = grow(extent_size(), &number);
+	others = atomic_fetch_add_explicit(&growing, 1, memory_order_relaxed);
+	error = grow(extent_size(others), &number);
+	atomic_fetch_sub_explicit(&growing, 1, memory_order_relaxed);
 	if (error == 0)
 		return number;
 	note_error(error);
@@ -562,6 +569,7 @@ void store_file_fork_child(void)
 	atomic_store_explicit(&memory_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&file_blocks, 0, memory_order_relaxed);
 	atomic_store_explicit(&back_off, 0, memory_order_relaxed);
+	atomic_store_explicit(&growing, 0, memory_order_relaxed);
 	atomic_store_explicit(&opening, false, memory_order_relaxed);
 	atomic_store_explicit(&flushing, false, memory_order_relaxed);
 	flush_next = 0;
