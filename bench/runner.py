@@ -79,6 +79,7 @@ class Runner:
                 helper.kill()
         if used.code != 0:
             raise Failed("status %d: %s" % (used.code, output_of(process)))
+        extra = {**extra, **workload.figures(process.out.read_text(errors="replace"))}
         return {"cpu": used.cpu + (helper_used.cpu if helper else 0), "client_cpu": used.cpu,
                 "wall": time.monotonic() - started if helper else used.wall,
                 "rss": used.rss + (helper_used.rss if helper else 0),
@@ -92,7 +93,8 @@ class Runner:
         folder.mkdir()
         workload.prepare(folder, scale)
         argv = [str(word) for word in workload.argv]
-        all_series = {tool.name: Series(tool) for tool in tools if tool.handles(workload)}
+        all_series = {tool.name: Series(tool) for tool in tools
+                      if tool.handles(workload) and workload.handles(tool)}
         expected = None
         for number in range(self.limits.rounds + 1):
             for series in all_series.values():

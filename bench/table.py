@@ -128,13 +128,13 @@ def heading(data):
     return lines
 
 
-def markdown(data):
+def markdown(data, more):
     lines = heading(data)
     if data["pairs"]:
         lines += pair_table(data)
     if data["programs"]:
         lines += cpu_table(data) + detail_table(data)
-    return "\n".join(lines + notes(data))
+    return "\n".join(lines + more + notes(data))
 
 
 def insert(path, text):

@@ -64,6 +64,13 @@ class Workload:
     def same(self, text, expected):
         return text == expected
 
+    def figures(self, text):
+        """Figures to keep, by name, of what the command printed."""
+        return {}
+
+    def handles(self, tool):
+        return True
+
 
 def cc():
     return os.environ.get("CC", "cc")

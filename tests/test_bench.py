@@ -36,7 +36,8 @@ def test_list_names_every_kind_of_workload_and_measures_nothing(bench):
     assert result.returncode == 0, result.stderr
     names = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")]
     for name in ("pair:same:20:1", "pair:leaves:5:1", "pair:tree:60:1", "pair:handover:20:64", "python", "sqlite", "jq", "perl",
-                 "cc1plus", "xmllint", "node", "redis", "factor", "factor-2", "cubes", "stacks", "paths", "sites"):
+                 "cc1plus", "xmllint", "node", "redis", "factor", "factor-2", "cubes", "stacks", "paths", "sites", "memory:1000:100000:200", "memory:64:100000:100000", "startup:true",
+                 "startup:git"):
         assert names.count(name) == 1, name
 
 
@@ -47,7 +48,7 @@ def test_quick_run_measures_a_pair_and_a_program(bench, built, tmp_path):
     assert result.returncode == 0, result.stderr
     data = json.loads((tmp_path / "out.json").read_text())
     assert set(data) == {"version", "machine", "date", "rounds", "seconds", "scale", "load_average", "other_cpu_share", "tools",
-                         "pairs", "programs", "skipped", "behind"}
+                         "pairs", "programs", "memory", "startup", "skipped", "behind"}
     assert set(data["machine"]) == {"cpu", "cores", "kernel", "libc"}
     assert [tool["name"] for tool in data["tools"]] == ["bare", "pmem", "pmem-sampling"]
     assert (data["rounds"], data["scale"]) == (1, "small")
@@ -72,6 +73,23 @@ def test_quick_run_measures_a_pair_and_a_program(bench, built, tmp_path):
     assert "old" not in text
     assert result.stdout.strip() in text
     assert "| cubes | pmem | 1 |" in text
+
+
+def test_memory_and_start_are_measured_by_what_the_program_says(bench, built, tmp_path):
+    result = bench("--quick", "-w", "memory:1000:100000:200", "-w", "startup:true", "--json", tmp_path / "out.json", *built)
+    assert result.returncode == 0, result.stderr
+    data = json.loads((tmp_path / "out.json").read_text())
+    (memory,), (start,) = data["memory"], data["startup"]
+    bare, mine = memory["tools"]["bare"], memory["tools"]["pmem"]
+    assert (bare["error"], mine["error"], memory["target"]) == (None, None, 1 << 30)
+    assert mine["rss"][0] == mine["private"][0] + mine["file"][0]
+    assert mine["added"]["median"] == mine["rss"][0] - bare["rss"][0] > 0
+    assert bare["written"] == [0] < mine["written"]
+    mine = start["tools"]["pmem"]
+    assert mine["least_us"][0] <= mine["cpu_us"][0]
+    assert mine["added"]["median"] == mine["cpu_us"][0] - start["tools"]["bare"]["cpu_us"][0]
+    assert "1,000 threads, each with 200 of 100,000 call stacks | pmem |" in result.stdout
+    assert "| `true` | pmem |" in result.stdout
 
 
 def test_output_that_differs_from_bare_is_an_error(bench, root, tmp_path, built):
