@@ -12,6 +12,7 @@
 #include "export/export.h"
 #include "report/histogram.h"
 #include "report/name.h"
+#include "report/rss_words.h"
 
 enum { CALL_STACK_COLUMNS = 8, POINT_COLUMNS = 5 };
 
@@ -324,6 +325,47 @@ static void put_histogram(const struct report *report, const char *key,
 	json_end(json);
 }
 
+static void put_rss_line(struct json *json, const char *what, int64_t bytes)
+{
+	json_object(json);
+	json_key_string(json, "what", what);
+	json_key_int(json, "bytes", bytes);
+	json_end(json);
+}
+
+/* The parts of the resident set, and the cause in words; null: not known.  As `pmem report --rss` has it. */
+static void put_rss(const struct profile *profile, struct json *json)
+{
+	struct rss rss;
+	char *text = NULL;
+	size_t size;
+	FILE *file;
+
+	json_key(json, "rss");
+	file = rss_of(profile, &rss, &(struct error){""}) ? open_memstream(&text, &size) : NULL;
+	if (!file) {
+		json_null(json);
+		return;
+	}
+	rss_words_print(profile, &rss, file);
+	fclose(file);
+	json_object(json);
+	json_key_string(json, "words", text);
+	json_key_uint(json, "total", rss.lines.total);
+	json_key(json, "lines");
+	json_array(json);
+	for (int line = 0; line < FORMAT_RSS_KINDS; line++)
+		if (rss.lines.lines[line] > 0)
+			put_rss_line(json, rss_words_line(line), (int64_t)rss.lines.lines[line]);
+	if (waterfall_unexplained(&rss.lines) != 0)
+		put_rss_line(json,
+			     waterfall_unexplained(&rss.lines) > 0 ? "unexplained" : "counted twice",
+			     waterfall_unexplained(&rss.lines));
+	json_end(json);
+	json_end(json);
+	free(text);
+}
+
 void side_json(const struct side *side, struct json *json)
 {
 	const struct report *report = side->report;
@@ -336,5 +378,6 @@ void side_json(const struct side *side, struct json *json)
 	put_threads(report->profile, json);
 	put_histogram(report, "sizes", sizes_of, json);
 	put_histogram(report, "lifetimes", lifetimes_of, json);
+	put_rss(report->profile, json);
 	json_end(json);
 }

@@ -11,19 +11,6 @@
 #include "report/report.h"
 #include "report/rss_words.h"
 
-static const char *const words[FORMAT_RSS_KINDS] = {
-	[FORMAT_RSS_LIVE] = "live blocks, as the program requested them",
-	[FORMAT_RSS_ROUNDING] = "rounding and headers of these blocks",
-	[FORMAT_RSS_FRAGMENTS] = "free parts of pages with live blocks",
-	[FORMAT_RSS_KEPT] = "pages without live blocks that the allocator keeps",
-	[FORMAT_RSS_INHERITED] = "blocks of the parent process, from before the fork",
-	[FORMAT_RSS_STACKS] = "stacks of threads",
-	[FORMAT_RSS_FILES] = "program, libraries, other mapped files",
-	[FORMAT_RSS_SHARED] = "shared memory",
-	[FORMAT_RSS_MAPPED] = "other anonymous memory: mapped by the program itself",
-	[FORMAT_RSS_OWN] = "pmem's own",
-};
-
 static void print_row(const struct report *report, const char *bytes, uint64_t part, uint64_t whole,
 		      const char *what)
 {
@@ -50,7 +37,7 @@ static void print_table(const struct report *report, const struct rss *rss)
 	for (int i = 0; i < FORMAT_RSS_KINDS; i++)
 		if (is_shown(rss, i))
 			print_row(report, units_bytes(lines->lines[i], bytes), lines->lines[i],
-				  lines->total, words[i]);
+				  lines->total, rss_words_line(i));
 	if (unexplained > 0)
 		print_row(report, units_bytes((uint64_t)unexplained, bytes), (uint64_t)unexplained,
 			  lines->total, "unexplained");

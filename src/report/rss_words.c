@@ -211,3 +211,23 @@ const char *rss_words_sum(const struct rss *rss, char text[RSS_SUM_SIZE])
 	}
 	return text;
 }
+
+/* --- the lines ------------------------------------------------------------------------------- */
+
+const char *rss_words_line(enum format_rss_line line)
+{
+	static const char *const words[FORMAT_RSS_KINDS] = {
+		[FORMAT_RSS_LIVE] = "live blocks, as the program requested them",
+		[FORMAT_RSS_ROUNDING] = "rounding and headers of these blocks",
+		[FORMAT_RSS_FRAGMENTS] = "free parts of pages with live blocks",
+		[FORMAT_RSS_KEPT] = "pages without live blocks that the allocator keeps",
+		[FORMAT_RSS_INHERITED] = "blocks of the parent process, from before the fork",
+		[FORMAT_RSS_STACKS] = "stacks of threads",
+		[FORMAT_RSS_FILES] = "program, libraries, other mapped files",
+		[FORMAT_RSS_SHARED] = "shared memory",
+		[FORMAT_RSS_MAPPED] = "other anonymous memory: mapped by the program itself",
+		[FORMAT_RSS_OWN] = "pmem's own",
+	};
+
+	return words[line];
+}

@@ -15,4 +15,7 @@ void rss_words_print(const struct profile *profile, const struct rss *rss, FILE 
 enum { RSS_SUM_SIZE = 256 };
 const char *rss_words_sum(const struct rss *rss, char text[RSS_SUM_SIZE]);
 
+/* What a line is, for a person: "stacks of threads". */
+const char *rss_words_line(enum format_rss_line line);
+
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// charts.js - sizes and lifetimes of blocks: a sentence and bars.
+// charts.js - sizes and lifetimes of blocks, and what the resident set consists of: a sentence and bars each.
 const Charts = (() => {
 	"use strict";
 	const SIZE_SHIFT = 3, LIFETIME_SHIFT = 10; /* src/core/format.h */
@@ -62,10 +62,36 @@ const Charts = (() => {
 		bars(byId("lifetimes"), side.lifetimes, LIFETIME_SHIFT, Units.duration);
 	}
 
+	// Each part begins where the one before ends: together they are the whole.
+	function waterfall(side) {
+		const {rss} = side, cells = [];
+		byId("rss-part").hidden = !rss;
+		if (!rss)
+			return;
+		byId("rss-said").textContent = rss.words;
+		const row = (what, bytes, from, tone, className = "") => {
+			const amount = make("div", {className: "amount"});
+			amount.style.left = 100 * Math.max(0, from) / rss.total + "%";
+			amount.style.width = Math.min(100, 100 * Math.abs(bytes) / rss.total) + "%";
+			amount.style.background = "var(--" + tone + ")";
+			cells.push(make("span", {className: className || "bound", textContent: what}), make("span", {className: "number " + className, textContent: Units.bytes(bytes)}),
+				make("span", {className: "number", textContent: Units.share(bytes, rss.total)}), make("div", {className: "track"}, amount));
+		};
+		let from = 0;
+		rss.lines.forEach(({what, bytes}, i) => {
+			row(what, bytes, bytes < 0 ? from + bytes : from, "m" + i % 8);
+			from += bytes;
+		});
+		row("resident set (RSS)", rss.total, 0, "other", "sum");
+		byId("rss").className = "bars";
+		byId("rss").replaceChildren(...cells);
+	}
+
 	function begin(model) {
 		const side = model.sides[model.sides.length - 1];
 		sizes(side);
 		lifetimes(side);
+		waterfall(side);
 	}
 
 	return {begin};

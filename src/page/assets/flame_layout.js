@@ -9,7 +9,7 @@ const FlameLayout = (() => {
 		let node = 0;
 		const found = [];
 		for (const func of path) {
-			const next = tree.children(node).find(child => tree.func(child) === func);
+			const next = tree.children(node, 0).list.find(child => tree.func(child) === func);
 			if (next === undefined)
 				break;
 			node = next;
@@ -27,19 +27,15 @@ const FlameLayout = (() => {
 
 	// Children too narrow to draw become one cell without a function, if they are wide enough together.
 	function placeChildren(tree, cell, row, perPixel, put) {
-		let x = cell.x, left = 0, count = 0;
-		for (const child of tree.children(cell.node)) {
+		const {list, count, weight} = tree.children(cell.node, LEAST * perPixel);
+		let x = cell.x;
+		for (const child of list) {
 			const width = tree.weight(child) / perPixel;
-			if (width < LEAST) {
-				left += width;
-				count++;
-				continue;
-			}
 			put({node: child, x, width, row, more: 0});
 			x += width;
 		}
-		if (left >= LEAST)
-			put({node: -1, x, width: left, row, more: count, parent: cell.node});
+		if (weight / perPixel >= LEAST)
+			put({node: -1, x, width: weight / perPixel, row, more: count, parent: cell.node});
 	}
 
 	// Cells of the tree zoomed to a node: {cells, rows: cells of each row by x}.  Ancestors of it take the whole width.

@@ -26,13 +26,15 @@ const Groups = (() => {
 		return sums;
 	}
 
-	function rowsOf(sums, count, describe) {
-		const rows = [];
+	// Rows of the groups that are used (all if it is not given), each with what describe() says of it.
+	function rowsOf(sums, count, describe, used) {
+		const rows = [], value = (key, g) => sums[key] ? sums[key][g] : null;
 		for (let g = 0; g < count; g++) {
-			const row = describe(g);
-			for (const key of SUMS)
-				row[key] = sums[key] ? sums[key][g] : null;
-			rows.push(row);
+			if (used && !used[g])
+				continue;
+			const {name, full, where, self = null} = describe(g);
+			rows.push({group: g, name, full, where, self, live: value("live", g), blocks: value("blocks", g), growth: value("growth", g),
+				peak: value("peak", g), alloc: value("alloc", g), calls: value("calls", g), temporary: value("temporary", g)});
 		}
 		return rows;
 	}
@@ -61,7 +63,7 @@ const Groups = (() => {
 		const used = new Uint8Array(numbers.first.length);
 		for (const g of of)
 			used[g] = 1;
-		return {of, rows: rowsOf(sumBy(measures, of, numbers.first.length), numbers.first.length, describe).filter(row => used[row.group])};
+		return {of, rows: rowsOf(sumBy(measures, of, numbers.first.length), numbers.first.length, describe, used)};
 	}
 
 	function frameKinds(model) {
@@ -103,18 +105,22 @@ const Groups = (() => {
 
 	function byFunction(model, measures, isOutermost) {
 		const {functions, tree} = model, whole = {of: null, parent: tree.parent, count: tree.count}, sums = {};
+		const scratch = new Float64Array(tree.count);
 		for (const key of SUMS) {
 			if (!measures[key])
 				continue;
-			const nodes = Trees.sums(model, whole, measures[key]), into = sums[key] = new Float64Array(functions.count);
+			const into = sums[key] = new Float64Array(functions.count);
+			if (!measures[key].some(value => value))
+				continue;
+			Trees.sums(model, whole, measures[key], null, scratch);
 			for (let n = 1; n < tree.count; n++)
 				if (isOutermost[n])
-					into[tree.func[n]] += nodes[n];
+					into[tree.func[n]] += scratch[n];
 		}
 		const self = new Float64Array(functions.count), {site} = model.stacks, values = measures[State.state.key];
 		for (let i = 0; i < site.length; i++)
 			self[functions.of[site[i]]] += values[i];
-		return {of: null, rows: rowsOf(sums, functions.count, f => ({group: f, name: functions.name[f], full: functions.full[f],
+		return {of: null, rows: rowsOf(sums, functions.count, f => ({name: functions.name[f], full: functions.full[f],
 			where: functions.file[f] ? Model.baseName(functions.file[f]) : functions.module[f], self: self[f]}))};
 	}
 
@@ -138,7 +144,8 @@ const Groups = (() => {
 			if (kind === "function")
 				return byFunction(model, measures, isOutermost = isOutermost || outermost(model));
 			const made = numbers[kind] = numbers[kind] || number(model.frames, kinds[kind].key);
-			return bySite(model, made, measures, g => ({group: g, ...kinds[kind].row(made.first[g])}));
+			made.rows = made.rows || [];
+			return bySite(model, made, measures, g => made.rows[g] = made.rows[g] || kinds[kind].row(made.first[g]));
 		};
 	}
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // trees.js - the two trees that the flame graph draws, as weights of call stacks make them.
 //
-// Both are asked alike: weight(node) >= 0 says how wide it is, net(node) is the signed sum, children(node) lists those with a
-// weight, the heaviest first.  Node 0 is the root.  label() of a run of library frames that are not shown has a count.
+// Both are asked alike: weight(node) >= 0 says how wide it is, net(node) is the signed sum.  children(node, least) has those with
+// least or more in its list, the heaviest first, and count and weight of the others.  Node 0 is the root.
 const Trees = (() => {
 	"use strict";
 	const RUN = -2; /* as function: frames of libraries in a row, not shown */
@@ -108,9 +108,9 @@ const Trees = (() => {
 		return values;
 	}
 
-	// Sums of values of call stacks by node; each: what is added of a value.
-	function sums(model, shape, values, each) {
-		const result = new Float64Array(shape.count), node = model.stacks.node, of = shape.of;
+	// Sums of values of call stacks by node; each: what is added of a value; scratch: an array to use again.
+	function sums(model, shape, values, each, scratch) {
+		const result = scratch ? scratch.fill(0) : new Float64Array(shape.count), node = model.stacks.node, of = shape.of;
 		for (let i = 0; i < values.length; i++)
 			if (values[i])
 				result[of ? of[node[i]] : node[i]] += each ? each(values[i]) : values[i];
@@ -132,12 +132,18 @@ const Trees = (() => {
 		return {
 			weight: n => weight[n], net: n => net[n], change: n => changes ? changes[n] : 0,
 			func: n => shape.func[n], parent: n => shape.parent[n], first: n => shape.first ? shape.first[n] : n,
-			children(n) {
-				const list = [];
-				for (let c = child[n]; c >= 0; c = next[c])
-					if (weight[c] > 0)
-						list.push(c);
-				return list.sort((a, b) => weight[b] - weight[a] || a - b);
+			children(n, least) {
+				const found = {list: [], count: 0, weight: 0};
+				for (let c = child[n]; c >= 0; c = next[c]) {
+					if (weight[c] > 0 && weight[c] >= least) {
+						found.list.push(c);
+					} else if (weight[c] > 0) {
+						found.count++;
+						found.weight += weight[c];
+					}
+				}
+				found.list.sort((a, b) => weight[b] - weight[a] || a - b);
+				return found;
 			}
 		};
 	}
@@ -177,50 +183,73 @@ const Trees = (() => {
 		}
 
 		add(parent, func, members, at, isRoot) {
+			const {values, changes} = this;
 			let weight = 0, net = 0, change = 0;
-			for (const i of members) {
-				weight += Math.abs(this.values[i]);
-				net += this.values[i];
-				change += this.changes ? this.changes[i] : 0;
+			for (let m = 0; m < members.length; m++) {
+				const i = members[m];
+				weight += Math.abs(values[i]);
+				net += values[i];
+				change += changes ? changes[i] : 0;
 			}
-			this.nodes.push({parent, func, members, at, weight, net, change, isRoot, list: null});
+			this.nodes.push({parent, func, members, at, weight, net, change, isRoot, found: null});
 			return this.nodes.length - 1;
 		}
 
-		step(n) {
-			const up = this.model.tree.parent[n];
-			return this.own ? this.own[up] : up;
+		// The nodes that those of a node are called from.
+		step(node) {
+			if (node.isRoot)
+				return node.at;
+			const {parent} = this.model.tree, {own} = this, {at} = node, next = new Int32Array(at.length);
+			for (let i = 0; i < at.length; i++)
+				next[i] = own ? own[parent[at[i]]] : parent[at[i]];
+			return next;
 		}
 
-		// Splits a node's call stacks by the next function; made when it is asked for.
-		split(number) {
-			const node = this.nodes[number], {func} = this.model.tree, slot = this.slot, groups = [];
-			const next = node.isRoot ? node.at : node.at.map(n => this.step(n));
-			for (const n of next) {
-				if (n <= 0)
-					continue;
-				const f = func[n];
-				if (!slot[f]) {
-					groups.push({func: f, count: 0});
-					slot[f] = groups.length;
-				}
-				groups[slot[f] - 1].count++;
-			}
-			for (const group of groups) {
-				group.members = new Int32Array(group.count);
-				group.at = new Int32Array(group.count);
-				group.count = 0;
-			}
+		// A node's call stacks by the next function, with their weights.
+		group(node, next) {
+			const {func} = this.model.tree, {slot, values} = this, {members} = node, groups = [];
 			for (let i = 0; i < next.length; i++) {
 				if (next[i] <= 0)
 					continue;
-				const group = groups[slot[func[next[i]]] - 1];
+				const f = func[next[i]];
+				if (!slot[f]) {
+					groups.push({func: f, count: 0, weight: 0});
+					slot[f] = groups.length;
+				}
+				const group = groups[slot[f] - 1];
+				group.count++;
+				group.weight += Math.abs(values[members[i]]);
+			}
+			return groups;
+		}
+
+		// Makes children of what is heavy enough; the others are only counted.
+		split(number, least) {
+			const node = this.nodes[number], {func} = this.model.tree, slot = this.slot;
+			const next = this.step(node), groups = this.group(node, next);
+			const found = {list: [], count: 0, weight: 0, least};
+			for (const group of groups) {
+				if (group.weight >= least) {
+					group.members = new Int32Array(group.count);
+					group.at = new Int32Array(group.count);
+					group.count = 0;
+				} else {
+					found.count++;
+					found.weight += group.weight;
+				}
+			}
+			for (let i = 0; i < next.length; i++) {
+				const group = next[i] > 0 ? groups[slot[func[next[i]]] - 1] : null;
+				if (!group || !group.members)
+					continue;
 				group.members[group.count] = node.members[i];
 				group.at[group.count++] = next[i];
 			}
 			for (const group of groups)
 				slot[group.func] = 0;
-			return groups.map(g => this.add(number, g.func, g.members, g.at, false)).sort((a, b) => this.weight(b) - this.weight(a) || a - b);
+			found.list = groups.filter(g => g.members).map(g => this.add(number, g.func, g.members, g.at, false))
+				.sort((a, b) => this.weight(b) - this.weight(a) || a - b);
+			return found;
 		}
 
 		weight(n) { return this.nodes[n].weight; }
@@ -229,11 +258,11 @@ const Trees = (() => {
 		func(n) { return this.nodes[n].func; }
 		parent(n) { return this.nodes[n].parent; }
 		first() { return -1; }
-		children(n) {
+		children(n, least) {
 			const node = this.nodes[n];
-			if (!node.list)
-				node.list = this.split(n);
-			return node.list;
+			if (!node.found || least < node.found.least)
+				node.found = this.split(n, least);
+			return node.found;
 		}
 	}
 
