@@ -50,6 +50,46 @@ def test_a_repeating_call_site_costs_no_more_than(pair, lib, tmp_path, options, 
     assert 100 < added <= budget
 
 
+def whole(folder, preload, command):
+    """Instructions of a command from its start to its end."""
+    folder.mkdir()
+    environment = {**os.environ, "PMEM_OUT": str(folder) + "/", "PMEM_TIMELINE_MS": "0"}
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=%s/out" % folder, "--trace-children=yes",
+                    "env", "LD_PRELOAD=%s" % preload, *command], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return int(re.search(r"^totals: (\d+)", (folder / "out").read_text(), re.M)[1])
+
+
+def test_a_program_that_does_nothing_costs_no_more_than(lib, tmp_path):
+    """dladdr() alone once took two million.  Most of what is left reads /proc/self/smaps at the end."""
+    true = [os.path.realpath(shutil.which("true"))]
+    assert whole(tmp_path / "mine", lib, true) - whole(tmp_path / "bare", "", true) <= 1500000
+
+
+def calls(text, function):
+    """How often callgrind saw a function called."""
+    names, callee, sum_ = {}, None, 0
+    for line in text.splitlines():
+        if line.startswith(("fn=", "cfn=")):
+            number, name = re.match(r"c?fn=\((\d+)\)(?: (.*))?", line).groups()
+            names.setdefault(number, name)
+            callee = names[number]
+        elif line.startswith("calls=") and callee.split("'")[0] == function:
+            sum_ += int(line[6:].split()[0])
+    return sum_
+
+
+def test_threads_that_keep_to_themselves_hardly_meet(pair, lib, tmp_path):
+    """What an event writes for others to see: the lock of the peak, and the sum of what was moved (doc/SCALING.md)."""
+    subprocess.run(["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=%s/out" % tmp_path, "env",
+                    "LD_PRELOAD=%s" % lib, pair, "-t", "4", "-n", "20000", "-r", "2", "20"], cwd=tmp_path, check=True,
+                   env={**os.environ, "PMEM_LOG": "0"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    text, pairs = (tmp_path / "out").read_text(), 4 * 20000 * 2
+    assert calls(text, "malloc") >= pairs
+    assert calls(text, "peak_settle") < pairs / 500
+    assert 0 < calls(text, "churn_tell") < pairs / 60
+
+
 @pytest.mark.skipif(not JEMALLOC, reason="no libjemalloc.so.2 here (Debian: libjemalloc2)")
 def test_over_another_allocator_it_costs_little_more(pair, lib, tmp_path):
     both = "%s:%s" % (lib, JEMALLOC)

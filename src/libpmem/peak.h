@@ -71,6 +71,15 @@ static inline bool peak_shrink_fast(struct peak_window *window, size_t size)
 	return balance < __atomic_load_n((int64_t *)&window->low, __ATOMIC_RELAXED);
 }
 
+/* Whether an event that left the fast path did so for the window's sake (a revoked one is left by every event). */
+static inline bool peak_is_outside(const struct peak_window *window)
+{
+	int64_t balance = __atomic_load_n((const int64_t *)&window->balance, __ATOMIC_RELAXED);
+
+	return balance > __atomic_load_n((const int64_t *)&window->high, __ATOMIC_RELAXED) ||
+	       balance < __atomic_load_n((const int64_t *)&window->low, __ATOMIC_RELAXED);
+}
+
 static inline void peak_grow(struct peak_window *window, size_t size)
 {
 	if (peak_grow_fast(window, size))

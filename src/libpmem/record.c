@@ -301,7 +301,9 @@ __attribute__((noinline)) void *record_alloc_other(struct thread *thread,
 /* What an event leaves to do when it is counted: the peak's window, or a snapshot. */
 static void end(struct thread *thread)
 {
-	peak_settle(&thread->peak);
+	/* Not at each look at the churn: settling takes a lock that all threads share. */
+	if (peak_is_outside(&thread->peak))
+		peak_settle(&thread->peak);
 	if (thread->churn_left <= 0)
 		snapshot_check(thread);
 	thread_leave_fast(thread);
