@@ -322,6 +322,51 @@ def test_the_page_fits_a_small_window(page, browser, shop):
         assert page.eval("document.documentElement.scrollWidth") <= width
 
 
+# -- two profiles ---------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def pair(lib, programs, shop, tmp_path_factory):
+    """(page, `pmem diff --json`) of a run with fewer steps, of a program with another name, and the shop."""
+    folder = tmp_path_factory.mktemp("pair")
+    tool = pmem_tool.Tool(lib, folder)
+    assert tool("run", "-q", "-o", folder / "before.prof", "--", programs("shop.c"), 30).returncode == 0
+    made = tool("html", folder / "before.prof", shop.profile, "-o", folder / "pair.html")
+    assert (made.returncode, made.stderr) == (0, b"")
+    difference = tool("diff", "--json", "--stacks", folder / "before.prof", shop.profile)
+    return folder / "pair.html", json.loads(difference.stdout)
+
+
+def test_two_profiles_are_compared(browser, pair):
+    page, difference = pair
+    browser.open(page)
+    assert browser.text("#answer .answer").lower().startswith("live +")
+    for key, name in (("live", "live_bytes"), ("alloc", "alloc_bytes"), ("calls", "alloc_blocks"), ("temporary", "temporary_blocks")):
+        before, after = (difference[side][name] for side in ("a", "b"))
+        assert browser.eval("Page.measures().totals." + key) == after - before, name
+    rows = dict(zip(browser.column("name"), zip(browser.column("live"), browser.column("before"), browser.column("after"))))
+    assert rows["remember"] == ("+440.0 KiB", "120.0 KiB", "560.0 KiB")
+    assert browser.column("name")[0] == "remember"
+    assert not browser.eval("Flame.where('load_cache')") and flame_cell(browser, "remember")
+    browser("click", selector="#table .row")
+    assert "60.0 KiB before" in browser.text("#detail")
+    for key in "2341":
+        browser.key(key)
+    browser.key("i", "l")
+    for tab in ("function", "file", "module", "thread"):
+        browser("click", selector="#groups [data-value=%s]" % tab)
+        assert browser.column("name")
+    assert browser("axe") == [] and browser("heard") == []
+
+
+def test_a_profile_compared_with_itself_has_not_changed(browser, lib, shop, tmp_path):
+    tool = pmem_tool.Tool(lib, tmp_path)
+    assert tool("html", shop.profile, shop.profile, "-o", tmp_path / "same.html").returncode == 0
+    browser.open(tmp_path / "same.html")
+    for key in "1234":
+        browser.key(key)
+        assert browser.eval("Flame.cells()") == 1, key
+    assert set(browser.column("temporary")) == {"0"} and browser("heard") == []
+
+
 # -- what must not happen -------------------------------------------------------------------------------
 def test_hostile_names_are_text(page, shop):
     assert page.eval("document.title").startswith(HOSTILE_NAME)

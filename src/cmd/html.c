@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * html.c - `pmem html`: a profile as a page for a browser.
+ * html.c - `pmem html`: a profile, or two compared, as a page for a browser.
  */
 #include <getopt.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@
 enum { NEXT = -1, OPTION_HELP = 256 };
 
 struct request {
-	const char *name;   /* of the profile; NULL = the newest */
+	const char *names[HTML_SIDES]; /* of the profiles; NULL = the newest */
+	unsigned name_count;
 	const char *output; /* NULL = named after the profile, in the current folder */
 	bool quiet;
 	struct symbol_options symbols;
@@ -66,9 +67,10 @@ static int parse(int argc, char **argv, struct request *request)
 		if (code != NEXT)
 			return code;
 	}
-	if (argc - optind > 1)
-		return cmd_usage("html", "one profile at a time, not %d", argc - optind);
-	request->name = argv[optind];
+	if (argc - optind > HTML_SIDES)
+		return cmd_usage("html", "one profile, or two to compare, not %d", argc - optind);
+	while (optind < argc)
+		request->names[request->name_count++] = argv[optind++];
 	return NEXT;
 }
 
@@ -89,12 +91,16 @@ static char *default_output(const struct profile *profile)
 	return length < 0 ? NULL : output;
 }
 
-/* As private as the profile. */
-static mode_t mode_of(const struct profile *profile)
+/* As private as the profiles. */
+static mode_t mode_of(const struct html_page *page)
 {
+	mode_t mode = 0666;
 	struct stat status;
 
-	return stat(profile->path, &status) == 0 ? status.st_mode & 0666 : 0600;
+	for (unsigned side = 0; side < page->side_count; side++)
+		mode &= stat(page->sides[side].report->profile->path, &status) == 0 ? status.st_mode
+										    : 0600;
+	return mode;
 }
 
 static void say(const struct request *request, const char *output, const struct stat *status)
@@ -114,8 +120,7 @@ static bool write_page(struct html_page *page, const char *output, struct error 
 {
 	struct new_file file;
 
-	if (!overwrite_with_page(output, err) ||
-	    !new_file_open(&file, output, mode_of(page->sides[0].report->profile), err))
+	if (!overwrite_with_page(output, err) || !new_file_open(&file, output, mode_of(page), err))
 		return false;
 	if (html_write(page, file.file, err))
 		return new_file_keep(&file, err);
@@ -138,57 +143,114 @@ static char *facts_of(const struct profile *profile)
 	return text;
 }
 
-static bool make_page(const struct request *request, struct report *report, struct error *err)
+/* Named after the last profile unless the user has named it. */
+static bool write_output(const struct request *request, struct html_page *page, struct error *err)
 {
-	struct html_page page = {.sides = {{.report = report}}, .side_count = 1};
-	char *facts = facts_of(report->profile), *made = NULL;
 	const char *output = request->output;
+	const struct profile *last = page->sides[page->side_count - 1].report->profile;
+	char *made = NULL;
 	struct stat status = {0};
-	bool ok = false;
+	bool ok;
 
 	if (!output)
-		output = made = default_output(report->profile);
-	page.facts = facts ? facts : "";
+		output = made = default_output(last);
 	if (!output)
-		error_set(err, "no memory");
-	else
-		ok = write_page(&page, output, err);
-	if (ok) {
-		(void)!stat(output, &status);
+		return error_set(err, "no memory");
+	ok = write_page(page, output, err);
+	if (ok && stat(output, &status) == 0)
 		say(request, output, &status);
-	}
-	free(facts);
 	free(made);
 	return ok;
 }
 
-static bool open_report(const struct request *request, const struct profile *profile,
-			struct error *err)
-{
-	struct report_options options = {.view = "json", .key = SITES_KEYS};
-	struct output out = {.file = stdout, .width = 80};
-	struct report report = {.profile = profile, .options = &options, .out = &out};
-	bool ok;
+/* --- profiles -------------------------------------------------------------------------------- */
 
-	report.names = names_new_with(profile, &request->symbols.symbols);
-	if (!report.names)
+/* What is open of the profiles that were named. */
+struct opened {
+	struct profile *profiles[HTML_SIDES];
+	struct report reports[HTML_SIDES];
+	char *facts[HTML_SIDES];
+	struct report_options options;
+	struct diff_options diff_options;
+	struct diff_page diff;
+	struct output out;
+	struct html_page page;
+};
+
+static bool open_side(const struct request *request, struct opened *opened, unsigned side,
+		      struct error *err)
+{
+	struct report *report = &opened->reports[side];
+	struct profile *profile;
+
+	if (!find_and_open(request->names[side], &profile, err))
+		return false;
+	opened->profiles[side] = profile;
+	*report = (struct report){
+		.profile = profile, .options = &opened->options, .out = &opened->out};
+	report->names = names_new_with(profile, &request->symbols.symbols);
+	opened->facts[side] = facts_of(profile);
+	if (!report->names || !opened->facts[side])
 		return error_set(err, "%s: no memory for names", profile->path);
-	ok = report_open(&report, err) && make_page(request, &report, err);
-	report_close(&report);
-	names_free(report.names);
-	return ok;
+	opened->page.sides[side] = (struct side){.report = report, .facts = opened->facts[side]};
+	return report_open(report, err);
+}
+
+static bool open_diff(struct opened *opened, struct error *err)
+{
+	struct diff_page *diff = &opened->diff;
+
+	opened->diff_options.report.key = SITES_LIVE;
+	diff->options = &opened->diff_options;
+	diff->out = &opened->out;
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		diff->sides[side].profile = opened->profiles[side];
+		diff->sides[side].names = opened->reports[side].names;
+		diff->times_ns[side] = DIFF_END;
+	}
+	if (!diff_page_open(diff, err))
+		return false;
+	for (unsigned side = 0; side < DIFF_SIDES; side++)
+		opened->page.sides[side].label = diff->labels[side];
+	opened->page.diff = diff;
+	return true;
+}
+
+static void close_all(struct opened *opened)
+{
+	diff_page_close(&opened->diff);
+	for (unsigned side = 0; side < HTML_SIDES; side++) {
+		report_close(&opened->reports[side]);
+		names_free(opened->reports[side].names);
+		if (opened->profiles[side])
+			profile_close(opened->profiles[side]);
+		free(opened->facts[side]);
+	}
+}
+
+static bool make_page(const struct request *request, struct opened *opened, struct error *err)
+{
+	/* All names are shown: as of data, they are looked up together. */
+	opened->options = (struct report_options){.view = "json", .key = SITES_KEYS};
+	opened->out = (struct output){.file = stdout, .width = 80};
+	opened->page.side_count = request->name_count ? request->name_count : 1;
+	for (unsigned side = 0; side < opened->page.side_count; side++)
+		if (!open_side(request, opened, side, err))
+			return false;
+	if (opened->page.side_count == HTML_SIDES && !open_diff(opened, err))
+		return false;
+	return write_output(request, &opened->page, err);
 }
 
 static int run(const struct request *request)
 {
-	struct profile *profile;
+	struct opened *opened = calloc(1, sizeof(*opened));
 	struct error err = {""};
-	bool ok;
+	bool ok = opened ? make_page(request, opened, &err) : error_set(&err, "no memory");
 
-	if (!find_and_open(request->name, &profile, &err))
-		return cmd_fail("html", &err);
-	ok = open_report(request, profile, &err);
-	profile_close(profile);
+	if (opened)
+		close_all(opened);
+	free(opened);
 	return ok ? CMD_OK : cmd_fail("html", &err);
 }
 

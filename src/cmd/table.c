@@ -82,7 +82,7 @@ const struct cmd cmd_table[] = {
 	 "say what was recorded, by which version, what it cost and lost",
 	 "      --json   as JSON\n"
 	 "      --help   this text\n"},
-	{"html", cmd_html, "[OPTION...] [FILE|PID|DIR]",
+	{"html", cmd_html, "[OPTION...] [FILE|PID|DIR [FILE|PID|DIR]]",
 	 "make a page for the browser: timeline, flame graph, tables",
 	 "  -o, --output FILE       default: the profile's name with .html, in the current\n"
 	 "                          folder; - is standard output\n"
@@ -90,6 +90,7 @@ const struct cmd cmd_table[] = {
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              this text\n"
 	 "\n"
+	 "Of two profiles the page shows what changed from the first to the second.\n"
 	 "The page is one file that needs no network, and no pmem where it is looked at.\n"},
 	{"bundle", cmd_bundle, "[OPTION...] [FILE|PID|DIR]",
 	 "put a profile and all its names into one file that opens anywhere",

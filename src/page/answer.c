@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "export/clean.h"
+#include "report/diff_head.h"
 #include "report/head.h"
 #include "report/words.h"
 
@@ -115,6 +116,60 @@ void answer_write(const struct report *report, FILE *file)
 	if (text)
 		put_paragraphs(text, "answer", file);
 	free(text);
+}
+
+static char *printed_diff(const struct diff_page *diff, void (*print)(const struct diff_page *diff))
+{
+	struct diff_page wide = *diff;
+	struct output out = {.width = WIDE};
+	char *text = NULL;
+	size_t size;
+
+	out.file = open_memstream(&text, &size);
+	if (!out.file)
+		return NULL;
+	wide.out = &out;
+	print(&wide);
+	if (fclose(out.file) == 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* "live  +1 B    calls +1 %" is read as "live +1 B, calls +1 %": in HTML blanks are one. */
+static void join_columns(char *text)
+{
+	char *to = text;
+
+	for (const char *at = text; *at; at++) {
+		size_t blanks = strspn(at, " ");
+
+		if (blanks > 2 && to != text && to[-1] != '\n')
+			*to++ = ',';
+		if (blanks)
+			at += blanks - 1;
+		*to++ = *at;
+	}
+	*to = '\0';
+}
+
+void answer_compared(const struct diff_page *diff, FILE *file)
+{
+	char *warnings = printed_diff(diff, diff_head_warnings);
+	char *totals = printed_diff(diff, diff_head_totals);
+	char *compared = printed_diff(diff, diff_head_compared);
+
+	if (warnings)
+		put_paragraphs(warnings, "warning", file);
+	if (totals) {
+		join_columns(totals);
+		put_paragraphs(totals, "answer", file);
+	}
+	if (compared)
+		put_paragraphs(compared, "compared", file);
+	free(warnings);
+	free(totals);
+	free(compared);
 }
 
 /* One line of `pmem info`: no text but that of a label and what it says. */

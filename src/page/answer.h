@@ -6,6 +6,7 @@
 #define PMEM_PAGE_ANSWER_H
 #include <stdio.h>
 
+#include "report/diff.h"
 #include "report/report.h"
 
 /* Text for an element's content or a quoted attribute.  Control characters, and bytes that are no UTF-8, become '?'. */
@@ -16,6 +17,9 @@ void answer_title(const struct report *report, FILE *file);
 
 /* Paragraphs: what makes figures wrong first, then the answer.  Sites of the report must be refined. */
 void answer_write(const struct report *report, FILE *file);
+
+/* The same of two profiles: what changed, and what was compared. */
+void answer_compared(const struct diff_page *diff, FILE *file);
 
 /* What was seen, a paragraph; then the facts, a list made of lines as `pmem info` prints them: two blanks, a label of ten columns, a
  * blank, text. */

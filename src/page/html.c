@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * html.c - a profile as one HTML file.
+ * html.c - a profile, or two compared, as one HTML file.
  */
 #include "page/html.h"
 
@@ -82,17 +82,52 @@ static bool put_data(const struct html_page *page, const struct columns *columns
 	return ok;
 }
 
+/* "before: server (pid 11), ...; after: ..." */
+static void put_title(const struct html_page *page, FILE *file)
+{
+	for (unsigned i = 0; i < page->side_count; i++) {
+		const struct side *side = &page->sides[i];
+
+		fputs(i ? "; " : "", file);
+		if (page->diff) {
+			answer_escaped(file, side->label);
+			fputs(": ", file);
+		}
+		answer_title(side->report, file);
+	}
+}
+
+static void put_answer(const struct html_page *page, FILE *file)
+{
+	if (page->diff)
+		answer_compared(page->diff, file);
+	else
+		answer_write(page->sides[0].report, file);
+}
+
+static void put_facts(const struct html_page *page, FILE *file)
+{
+	for (unsigned i = 0; i < page->side_count; i++) {
+		const struct side *side = &page->sides[i];
+
+		if (page->diff) {
+			fputs("<h3>", file);
+			answer_escaped(file, side->label);
+			fputs("</h3>\n", file);
+		}
+		answer_facts(side->report, side->facts, file);
+	}
+}
+
 static bool put_slot(const struct html_page *page, const char *slot, const struct columns *columns,
 		     FILE *file, struct error *err)
 {
-	const struct report *report = page->sides[0].report;
-
 	if (strcmp(slot, "title") == 0)
-		answer_title(report, file);
+		put_title(page, file);
 	else if (strcmp(slot, "answer") == 0)
-		answer_write(report, file);
+		put_answer(page, file);
 	else if (strcmp(slot, "facts") == 0)
-		answer_facts(report, page->facts, file);
+		put_facts(page, file);
 	else if (strcmp(slot, "version") == 0)
 		fputs(PMEM_VERSION, file);
 	else if (strcmp(slot, "data") == 0)

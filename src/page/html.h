@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * html.h - a profile as one HTML file that needs nothing else.
+ * html.h - a profile, or two compared, as one HTML file that needs nothing else.
  *
  * The page's markup, style and script are files in assets/, put together at build time (script/make-page).  What comes from a
  * profile is in it as escaped text, and as one block of compressed numbers and names (columns.h) that only the script reads.
@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "page/side.h"
+#include "report/diff.h"
 
 enum { HTML_SIDES = 2 };
 
@@ -19,9 +20,9 @@ enum { HTML_SIDES = 2 };
 #define HTML_BEGINNING "<!DOCTYPE html>\n<!-- A heap profile by pmem."
 
 struct html_page {
-	struct side sides[HTML_SIDES]; /* reports that are open, and labels; stacks are made here */
+	struct side sides[HTML_SIDES]; /* reports that are open, with labels and facts; stacks are made here */
 	unsigned side_count;
-	const char *facts; /* the lines of `pmem info` */
+	const struct diff_page *diff; /* of two sides, that of their profiles; else NULL */
 };
 
 /* Writes the page.  Errors of the file are the caller's to see. */

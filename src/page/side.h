@@ -15,7 +15,8 @@
 
 struct side {
 	struct report *report; /* opened */
-	const char *label;     /* what it is called beside another one */
+	const char *label;     /* what it is called beside another one; NULL = there is none */
+	const char *facts;     /* the lines of `pmem info` */
 	struct call_tree_stacks stacks;
 };
 

@@ -89,6 +89,9 @@ const Charts = (() => {
 
 	function begin(model) {
 		const side = model.sides[model.sides.length - 1];
+		if (model.sides.length > 1)
+			for (const part of ["sizes", "lifetimes", "rss"])
+				byId(part + "-title").append(", " + side.label);
 		sizes(side);
 		lifetimes(side);
 		waterfall(side);

@@ -20,8 +20,8 @@ const Flame = (() => {
 	function makeTree() {
 		const {key, invert, library} = State.state, values = measures[key];
 		if (invert)
-			return new Trees.CallerTree(model, Boolean(library), ownAncestor, values, measures.growth);
-		return Trees.topDown(model, topDownLayout(Boolean(library)), values, measures.growth);
+			return new Trees.CallerTree(model, Boolean(library), ownAncestor, values, changes());
+		return Trees.topDown(model, topDownLayout(Boolean(library)), values, changes());
 	}
 
 	const zoomPath = () => State.state.zoom ? State.state.zoom.split(".").map(text => parseInt(text, 36)) : [];
@@ -41,9 +41,12 @@ const Flame = (() => {
 		return func === Trees.RUN ? "\u22ef library frames" : model.functions.name[func];
 	}
 
+	const isChange = () => measures.compared || State.state.key === "growth";
+	const changes = () => measures.compared ? measures[State.state.key] : measures.growth;
+
 	function amount(node) {
 		const {key} = State.state, total = tree.weight(0), weight = tree.weight(node), net = tree.net(node);
-		return Measures.text(key, net) + ", " + Units.share(weight, total) + (key === "growth" ? " of all change" : " of " + Measures.KEYS[key].words);
+		return Measures.text(measures, key, net) + ", " + Units.share(weight, total) + (isChange() ? " of all change" : " of " + measures.keys[key].words);
 	}
 
 	function describe(cell) {
@@ -55,7 +58,7 @@ const Flame = (() => {
 		if (func === Trees.RUN)
 			return ["Library and runtime frames", amount(cell.node), "click shows them"];
 		const lines = [functions.full[func], amount(cell.node)];
-		if (State.state.key !== "growth" && measures.growth && tree.change(cell.node))
+		if (!isChange() && measures.growth && tree.change(cell.node))
 			lines.push(Units.signed(tree.change(cell.node), Units.bytes) + " growth");
 		const where = [functions.file[func], functions.module[func]].filter(Boolean).join("  \u00b7  ");
 		return where ? [...lines, where] : lines;
@@ -150,7 +153,7 @@ const Flame = (() => {
 				some += Math.abs(values[i]);
 		}
 		byId("found").textContent = functions ? Units.count(functions) + " function" + (functions === 1 ? "" : "s") + ", " + Units.share(some, all) +
-			" of " + Measures.KEYS[State.state.key].words : "no function";
+			" of " + measures.keys[State.state.key].words : "no function";
 	}
 
 	const isMatch = node => matches && node > 0 && tree.func(node) >= 0 && matches[tree.func(node)];
@@ -189,7 +192,7 @@ const Flame = (() => {
 		const text = fit(ctx, nameOf(cell.node), room);
 		ctx.fillText(text, cell.x + PAD, y + ROW / 2 + 0.5);
 		const used = widthOf(ctx, text) + 14;
-		const side = Measures.text(State.state.key, tree.net(cell.node));
+		const side = Measures.text(measures, State.state.key, tree.net(cell.node));
 		if (room - used > 90 && text) {
 			ctx.globalAlpha = 0.75;
 			ctx.textAlign = "right";
@@ -235,7 +238,7 @@ const Flame = (() => {
 		ctx.textAlign = "left";
 		if (!tree.weight(0)) {
 			ctx.fillStyle = colour("dim");
-			ctx.fillText("Nothing to show: " + Measures.KEYS[State.state.key].words + " is 0 here.", PAD, ROW / 2 + 2);
+			ctx.fillText("Nothing to show: " + measures.keys[State.state.key].words + " is 0 here.", PAD, ROW / 2 + 2);
 		} else {
 			for (const cell of layout.cells)
 				drawCell(ctx, cell);
@@ -340,6 +343,7 @@ const Flame = (() => {
 			tree = makeTree();
 			focus = -1;
 		}
+		byId("colour").options[1].textContent = measures.compared ? "change" : "growth";
 		byId("colour").value = State.state.colour;
 		byId("invert").checked = Boolean(State.state.invert);
 		byId("library").checked = Boolean(State.state.library);

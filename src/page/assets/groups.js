@@ -10,7 +10,7 @@ const Groups = (() => {
 		module: "By the program or library that the allocation site is in.",
 		thread: "What each thread allocated and freed over the whole time. Blocks may be freed by another thread: a net figure is not what it holds."
 	};
-	const SUMS = ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
+	const SUMS = ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "before", "after"];
 
 	// Arrays of sums of each measure by of[stack].
 	function sumBy(measures, of, count) {
@@ -34,7 +34,8 @@ const Groups = (() => {
 				continue;
 			const {name, full, where, self = null} = describe(g);
 			rows.push({group: g, name, full, where, self, live: value("live", g), blocks: value("blocks", g), growth: value("growth", g),
-				peak: value("peak", g), alloc: value("alloc", g), calls: value("calls", g), temporary: value("temporary", g)});
+				peak: value("peak", g), alloc: value("alloc", g), calls: value("calls", g), temporary: value("temporary", g),
+				before: value("before", g), after: value("after", g)});
 		}
 		return rows;
 	}
@@ -57,12 +58,13 @@ const Groups = (() => {
 	}
 
 	function bySite(model, numbers, measures, describe) {
-		const {site} = model.stacks, of = new Uint32Array(site.length);
+		const {site, node} = model.stacks, of = new Uint32Array(site.length);
 		for (let i = 0; i < site.length; i++)
 			of[i] = numbers.of[site[i]];
 		const used = new Uint8Array(numbers.first.length);
-		for (const g of of)
-			used[g] = 1;
+		for (let i = 0; i < of.length; i++)
+			if (!model.standIns || model.standIns[node[i]] === i)
+				used[of[i]] = 1;
 		return {of, rows: rowsOf(sumBy(measures, of, numbers.first.length), numbers.first.length, describe, used)};
 	}
 
@@ -128,7 +130,7 @@ const Groups = (() => {
 		const rows = [];
 		for (const side of model.sides)
 			for (const t of side.threads)
-				rows.push({group: rows.length, name: t.name || "(no name)", full: t.name, where: "tid " + t.tid +
+				rows.push({group: rows.length, name: t.name || "(no name)", full: t.name, where: (side.label ? side.label + ", " : "") + "tid " + t.tid +
 					(t.level ? ", signal handlers" : t.owners > 1 ? ", " + t.owners + " threads" : ""), alloc: t.alloc_bytes, calls: t.alloc_blocks,
 				freed: t.free_bytes, net: t.alloc_bytes - t.free_bytes, temporary: t.temporary_blocks});
 		return {of: null, rows};

@@ -76,19 +76,68 @@ const Measures = (() => {
 		return all;
 	}
 
+	// --- two profiles ------------------------------------------------------------------------------
+
+	const COMPARED = {
+		live: {label: "Live", words: "the change of live", unit: "change"},
+		peak: {label: "Peak", words: "the change of the peak", unit: "change"},
+		alloc: {label: "Allocated", words: "the change of allocated bytes", unit: "change"},
+		temporary: {label: "Temporary", words: "the change of temporary allocations", unit: "counts"}
+	};
+
+	// Of each node of the tree the call stack that stands for all that end there, in both profiles: the last one.
+	function standIns(model) {
+		const {node, count} = model.stacks, of = new Int32Array(model.tree.count).fill(-1);
+		for (let i = 0; i < count; i++)
+			of[node[i]] = i;
+		return of;
+	}
+
+	// Sums of values over the call stacks that end at the same node, at the one that stands for them.
+	function atStandIns(model, values, side) {
+		const {node, side: sides, count} = model.stacks, sums = new Float64Array(count), standIn = model.standIns;
+		for (let i = 0; i < count; i++)
+			if (side === undefined)
+				sums[standIn[node[i]]] += sides[i] ? values[i] : -values[i];
+			else if (sides[i] === side)
+				sums[standIn[node[i]]] += values[i];
+		return sums;
+	}
+
+	function ofBoth(model, key) {
+		const s = model.stacks, change = values => atStandIns(model, values);
+		model.standIns = model.standIns || standIns(model);
+		const made = model.changes = model.changes || {live: change(s.live_bytes), blocks: change(s.live_blocks), peak: change(s.peak_bytes),
+			alloc: change(s.alloc_bytes), calls: change(s.alloc_blocks), temporary: change(s.temporary_blocks)};
+		const of = {live: s.live_bytes, peak: s.peak_bytes, alloc: s.alloc_bytes, temporary: s.temporary_blocks}[key];
+		return {...made, growth: null, before: atStandIns(model, of, 0), after: atStandIns(model, of, 1), timed: false, compared: true};
+	}
+
+	const keys = model => model.sides.length > 1 ? COMPARED : KEYS;
+
 	// interval: {since, until} in ns since start, or null.
-	function compute(model, interval) {
-		const measures = interval ? ofInterval(model, interval) : ofWholeTime(model);
+	function compute(model, interval, key) {
+		const measures = model.sides.length > 1 ? ofBoth(model, key) : interval ? ofInterval(model, interval) : ofWholeTime(model);
+		measures.keys = keys(model);
 		measures.totals = {};
-		for (const key of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"])
+		for (const key of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "before", "after"])
 			measures.totals[key] = measures[key] ? sum(measures[key]) : null;
 		return measures;
 	}
 
-	function text(key, value) {
-		const unit = KEYS[key].unit;
-		return unit === "count" ? Units.count(value) : unit === "change" ? Units.signed(value, Units.bytes) : Units.bytes(value);
+	// A value of a key of measures, with its unit.
+	function text(measures, key, value) {
+		switch (measures.keys[key].unit) {
+		case "count":
+			return Units.count(value);
+		case "counts":
+			return Units.signed(value, Units.count);
+		case "change":
+			return Units.signed(value, Units.bytes);
+		default:
+			return Units.bytes(value);
+		}
 	}
 
-	return {KEYS, compute, text};
+	return {keys, compute, text};
 })();

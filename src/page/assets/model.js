@@ -18,14 +18,15 @@ const Model = (() => {
 	}
 
 	// The functions, and which one each frame is of.  A module counts by the last part of its path.
-	function readFunctions(frames) {
+	function readFunctions(frames, compared) {
 		const numbers = new Map(), of = new Uint32Array(frames.count), moduleNames = new Map();
 		const functions = {of, name: [], full: [], file: [], module: [], own: [], count: 0};
 		for (let i = 0; i < frames.count; i++) {
 			const module = frames.module[i];
 			if (!moduleNames.has(module))
 				moduleNames.set(module, baseName(frames.texts[module]));
-			const key = frames.full[i] + " " + moduleNames.get(module);
+			// Of two profiles names alone are compared, as by `pmem diff`.
+			const key = compared ? frames.full[i] : frames.full[i] + " " + moduleNames.get(module);
 			let number = numbers.get(key);
 			if (number === undefined) {
 				number = functions.count++;
@@ -119,7 +120,7 @@ const Model = (() => {
 	}
 
 	function make({head, columns}) {
-		const frames = readFrames(columns), functions = readFunctions(frames);
+		const frames = readFrames(columns), functions = readFunctions(frames, head.sides.length > 1);
 		const {of, tree} = mergeNodes(columns, functions);
 		const stacks = readStacks(head, columns, of);
 		return {

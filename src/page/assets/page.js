@@ -5,20 +5,23 @@ const Page = (() => {
 	const {byId, make} = Dom;
 	let model, measures, setWhat;
 
-	function figures(side) {
-		const {totals} = side;
+	// What the figures were, if there is a profile from before.
+	function figures(sides) {
+		const side = sides[sides.length - 1], {totals} = side, before = sides.length > 1 ? sides[0].totals : null;
+		const was = (key, text) => before ? ", before " + text(before[key]) : "";
 		const figure = (value, text) => make("div", {className: "figure"}, make("b", {textContent: value}), make("span", {textContent: text}));
 		byId("figures").replaceChildren(
-			figure(Units.bytes(totals.live_bytes), "live in " + Units.count(totals.live_blocks) + " blocks"),
-			figure(Units.bytes(totals.peak_bytes), "peak, after " + Units.duration(totals.peak_ns)),
-			figure(Units.bytes(totals.alloc_bytes), "allocated in " + Units.count(totals.alloc_blocks) + " calls"),
+			figure(Units.bytes(totals.live_bytes), "live in " + Units.count(totals.live_blocks) + " blocks" + was("live_bytes", Units.bytes)),
+			figure(Units.bytes(totals.peak_bytes), "peak, after " + Units.duration(totals.peak_ns) + was("peak_bytes", Units.bytes)),
+			figure(Units.bytes(totals.alloc_bytes), "allocated in " + Units.count(totals.alloc_blocks) + " calls" + was("alloc_bytes", Units.bytes)),
 			figure(Units.share(totals.temporary_blocks, totals.alloc_blocks), "of the calls temporary"),
 			figure(Units.duration(side.duration_ns), side.is_running ? "recorded so far" : "recorded"));
 	}
 
 	function sayWhat() {
-		const {key} = State.state, kind = Measures.KEYS[key];
-		byId("what-note").textContent = measures.timed && !kind.timed ? "The timeline does not have this: it is that of the whole time." :
+		const {key} = State.state, kind = measures.keys[key];
+		byId("what-note").textContent = measures.compared ? "What has changed from \u201c" + model.sides[0].label + "\u201d to \u201c" + model.sides[1].label +
+			"\u201d. Width is change: more or less." : measures.timed && !kind.timed ? "The timeline does not have this: it is that of the whole time." :
 			key === "growth" && !measures.timed ? growthNote() : "";
 	}
 
@@ -53,8 +56,8 @@ const Page = (() => {
 	function update(changed) {
 		if (changed.has("theme"))
 			showTheme();
-		if (changed.has("since") || changed.has("until") || !measures) {
-			measures = Measures.compute(model, Timeline.chosen());
+		if (changed.has("since") || changed.has("until") || !measures || (measures.compared && changed.has("key"))) {
+			measures = Measures.compute(model, Timeline.chosen(), State.state.key);
 			Timeline.show();
 			Timeline.say(measures);
 		}
@@ -75,7 +78,7 @@ const Page = (() => {
 				document.activeElement.blur();
 			return;
 		}
-		const what = Object.keys(Measures.KEYS)[event.key - 1];
+		const what = Object.keys(measures.keys)[event.key - 1];
 		const flip = name => State.set({[name]: State.state[name] ? "" : "1", zoom: ""});
 		const actions = {"/": () => byId("search").focus(), i: () => flip("invert"), l: () => flip("library"), t: toggleTheme,
 			"?": () => byId("keys").showModal(), Escape: escape};
@@ -104,8 +107,11 @@ const Page = (() => {
 	// What the address does not say, or says wrongly, becomes what is usual.
 	function settle() {
 		const {state} = State;
-		if (!Measures.KEYS[state.key])
-			state.key = Measures.KEYS[model.key] ? model.key : "live";
+		const known = Measures.keys(model), compared = model.sides.length > 1;
+		if (!known[state.key])
+			state.key = known[model.key] && !compared ? model.key : "live";
+		if (!["module", "growth", "name"].includes(state.colour))
+			state.colour = compared ? "growth" : "module";
 		if (!Groups.KINDS.some(([kind]) => kind === state.group))
 			state.group = "site";
 	}
@@ -116,8 +122,8 @@ const Page = (() => {
 		showTheme();
 		model = Model.make(await Data.load(byId("data")));
 		settle();
-		figures(model.sides[model.sides.length - 1]);
-		setWhat = Dom.choice(byId("what"), Object.entries(Measures.KEYS).map(([key, {label}]) => [key, label]), key => State.set({key}));
+		figures(model.sides);
+		setWhat = Dom.choice(byId("what"), Object.entries(Measures.keys(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
 		for (const part of [Timeline, Flame, Stacks, Table, Charts])
 			part.begin(model);
 		document.body.classList.add("ready");

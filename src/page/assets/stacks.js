@@ -16,7 +16,7 @@ const Stacks = (() => {
 				under[n] = under[tree.parent[n]] || tree.func[n] === row.group ? 1 : 0;
 		}
 		for (let i = 0; i < stacks.count; i++)
-			if (under ? under[stacks.node[i]] : table.of[i] === row.group)
+			if ((!model.standIns || model.standIns[stacks.node[i]] === i) && (under ? under[stacks.node[i]] : table.of[i] === row.group))
 				list.push(i);
 		return list.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || stacks.alloc_bytes[b] - stacks.alloc_bytes[a] || a - b);
 	}
@@ -56,17 +56,24 @@ const Stacks = (() => {
 		return list;
 	}
 
+	const plural = (value, noun) => Units.count(value) + " " + noun + (value === 1 ? "" : "s");
+
 	function figures(stack, measures, values, total) {
 		const {key} = State.state, s = model.stacks;
 		const rest = [];
-		if (total > 0 && values[stack] >= 0)
+		if (total > 0 && values[stack] >= 0 && !measures.compared)
 			rest.push(Units.share(values[stack], total) + " of these call stacks");
+		if (measures.compared) {
+			const text = State.state.key === "temporary" ? Units.count : Units.bytes;
+			return make("p", {}, Measures.text(measures, key, values[stack]) + " ", make("span", {textContent: "\u00b7 " + text(measures.before[stack]) +
+				" before, " + text(measures.after[stack]) + " after"}));
+		}
 		if (key !== "live")
 			rest.push(Units.bytes(measures.live[stack]) + " live");
 		if (measures.blocks)
-			rest.push(Units.count(measures.blocks[stack]) + " blocks live", Units.count(s.alloc_blocks[stack]) + " calls, " +
+			rest.push(plural(measures.blocks[stack], "block") + " live", plural(s.alloc_blocks[stack], "call") + ", " +
 				Units.bytes(s.alloc_bytes[stack]) + " allocated");
-		return make("p", {}, Measures.text(key, values[stack]) + " ", make("span", {textContent: "\u00b7 " + rest.join(" \u00b7 ") +
+		return make("p", {}, Measures.text(measures, key, values[stack]) + " ", make("span", {textContent: "\u00b7 " + rest.join(" \u00b7 ") +
 			(s.inexact[stack] ? " \u00b7 estimates" : "")}));
 	}
 
@@ -78,7 +85,7 @@ const Stacks = (() => {
 		const title = make("div", {className: "title"}, make("h3", {textContent: row.full || row.name}),
 			make("button", {type: "button", textContent: "Close", onclick: () => State.set({row: ""})}));
 		const said = make("p", {className: "hint", textContent: Units.count(list.length) + " call stack" + (list.length === 1 ? "" : "s") +
-			(list.length > shown ? ", the " + shown + " with the most (" + Measures.KEYS[State.state.key].words + ")" : "") +
+			(list.length > shown ? ", the " + shown + " with the most (" + measures.keys[State.state.key].words + ")" : "") +
 			"; the innermost function first." + (row.where ? " " + row.where : "")});
 		const parts = list.slice(0, shown).map(i => make("div", {className: "stack"}, figures(i, measures, values, total), frameList(i)));
 		if (list.length > shown)

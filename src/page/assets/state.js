@@ -2,7 +2,7 @@
 // state.js - what the page shows, and the same as the fragment of its address, so that a view can be kept and sent.
 const State = (() => {
 	"use strict";
-	const DEFAULTS = {key: "", since: "", until: "", colour: "module", invert: "", library: "", zoom: "", search: "", group: "site",
+	const DEFAULTS = {key: "", since: "", until: "", colour: "", invert: "", library: "", zoom: "", search: "", group: "site",
 		sort: "", filter: "", row: "", theme: ""};
 	const state = {...DEFAULTS};
 	const watchers = [];

@@ -10,6 +10,7 @@ const Table = (() => {
 		alloc: {label: "allocated", text: Units.bytes}, calls: {label: "calls", text: Units.count},
 		temporary: {label: "temporary", text: Units.count}, self: {label: "itself"},
 		freed: {label: "freed", text: Units.bytes}, net: {label: "net", text: v => Units.signed(v, Units.bytes), signed: true},
+		before: {label: "before"}, after: {label: "after"},
 		name: {label: "name"}, where: {label: "where"}
 	};
 	let model, measures, maker, table = null, rows = [], head, body, sizer, selected = -1, setGroup;
@@ -17,17 +18,27 @@ const Table = (() => {
 	function columnsOf(kind) {
 		if (kind === "thread")
 			return ["alloc", "calls", "freed", "net", "temporary", "name", "where"];
+		if (measures.compared) {
+			const others = ["live", "peak", "alloc", "calls", "temporary"].filter(column => column !== State.state.key);
+			return [State.state.key, "before", "after", ...others, "name", "where"];
+		}
 		const timed = measures.timed ? ["live", "growth", "alloc"] : ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
 		return [...timed, ...(kind === "function" ? ["self"] : []), "name", "where"];
 	}
 
 	function textOf(column, row) {
-		const value = row[column];
+		const {group} = State.state;
+		const value = row[column], {key} = State.state;
 		if (column === "self")
-			return Measures.text(State.state.key, value);
+			return Measures.text(measures, key, value);
+		if (column === "before" || column === "after")
+			return key === "temporary" ? Units.count(value) : Units.bytes(value);
+		if (measures.compared && group !== "thread" && COLUMNS[column].text)
+			return Units.signed(value, COLUMNS[column].text);
 		return COLUMNS[column].text ? COLUMNS[column].text(value) : value;
 	}
 
+	const isSigned = column => measures.compared && State.state.group !== "thread" && column !== "before" && column !== "after";
 	const isText = column => column === "name" || column === "where";
 
 	function sortColumn() {
@@ -39,7 +50,8 @@ const Table = (() => {
 
 	function sortRows() {
 		const column = sortColumn(), back = State.state.sort.endsWith("-up") ? -1 : 1;
-		const by = isText(column) ? (a, b) => a[column] < b[column] ? -1 : a[column] > b[column] ? 1 : 0 : (a, b) => b[column] - a[column];
+		const size = isSigned(column) && !State.state.sort ? Math.abs : value => value;
+		const by = isText(column) ? (a, b) => a[column] < b[column] ? -1 : a[column] > b[column] ? 1 : 0 : (a, b) => size(b[column]) - size(a[column]);
 		rows.sort((a, b) => back * by(a, b) || b.alloc - a.alloc || a.group - b.group);
 	}
 
@@ -64,7 +76,7 @@ const Table = (() => {
 
 	function drawHead(columns) {
 		const sorted = sortColumn(), up = State.state.sort.endsWith("-up");
-		const label = column => column === "self" ? Measures.KEYS[State.state.key].label.toLowerCase() + " itself" : COLUMNS[column].label;
+		const label = column => column === "self" ? measures.keys[State.state.key].label.toLowerCase() + " itself" : COLUMNS[column].label;
 		head.style.gridTemplateColumns = template(columns);
 		head.replaceChildren(...columns.map(column => {
 			const arrow = column === sorted ? up !== isText(column) ? " \u25b4" : " \u25be" : "";
@@ -85,14 +97,22 @@ const Table = (() => {
 			tail ? make("span", {className: "end", textContent: tail}) : null);
 	}
 
+	// The sum of all changes, whatever their signs; kept until the measures change.
+	const sizes = new WeakMap();
+	function size(values) {
+		if (!sizes.has(values))
+			sizes.set(values, values.reduce((sum, value) => sum + Math.abs(value), 0));
+		return sizes.get(values);
+	}
+
 	function cell(column, row) {
 		if (column === "name")
 			return setAttributes(nameCell(row.name), {role: "gridcell"});
-		const value = row[column], number = !isText(column), tone = COLUMNS[column].signed && value ? value > 0 ? " up" : " down" : "";
+		const value = row[column], number = !isText(column), tone = value && (COLUMNS[column].signed || isSigned(column)) ? value > 0 ? " up" : " down" : "";
 		const key = column === State.state.key ? " key" : "";
 		const element = setAttributes(make("span", {className: (number ? "number" + (value ? tone + key : " zero") : "where"), textContent: textOf(column, row),
 			title: number ? "" : String(value)}), {role: "gridcell"});
-		const total = Math.abs(measures.totals[column] || 0);
+		const total = !key ? 0 : measures.compared ? size(measures[column]) : Math.abs(measures.totals[column] || 0);
 		if (key && value && total && State.state.group !== "thread") {
 			const part = Math.min(100, 100 * Math.abs(value) / total);
 			element.style.background = `linear-gradient(to left, var(--bar) ${part}%, transparent ${part}%) right / 100% 20px no-repeat`;
@@ -167,7 +187,7 @@ const Table = (() => {
 		measures = newMeasures;
 		if (has("group") && table)
 			body.scrollTop = 0;
-		if (!table || has("group") || has("since") || has("until") || (has("key") && group === "function"))
+		if (!table || has("group") || has("since") || has("until") || (has("key") && (group === "function" || measures.compared)))
 			table = maker(group, measures);
 		selected = row === "" ? -1 : +row;
 		setGroup(group);

@@ -4,7 +4,7 @@ const Timeline = (() => {
 	"use strict";
 	const LEFT = 76, RIGHT = 12, TOP = 22, GAP = 14, RATE = 44, AXIS = 20, BARS = 200;
 	const {byId, make, colour} = Dom;
-	let model, side, canvas, rates, drag = null, hover = null;
+	let model, side, before, span, canvas, rates, drag = null, hover = null;
 
 	function plot() {
 		const width = canvas.clientWidth - LEFT - RIGHT, height = canvas.clientHeight;
@@ -12,8 +12,8 @@ const Timeline = (() => {
 		return {left: LEFT, width: Math.max(1, width), top: TOP, bottom: rateTop - GAP, rateTop, rateBottom: height - AXIS};
 	}
 
-	const toX = (p, ns) => p.left + p.width * ns / (side.duration_ns || 1);
-	const toTime = (p, x) => Math.max(0, Math.min(1, (x - p.left) / p.width)) * side.duration_ns;
+	const toX = (p, ns) => p.left + p.width * ns / (span || 1);
+	const toTime = (p, x) => Math.max(0, Math.min(1, (x - p.left) / p.width)) * span;
 
 	// Bytes per second between points that know what was allocated.  Points closer than a bar's width are one: the rate of a
 	// moment says nothing.
@@ -77,10 +77,10 @@ const Timeline = (() => {
 	}
 
 	function drawTimes(ctx, p) {
-		const step = timeStep(side.duration_ns, Math.max(2, p.width / 110));
+		const step = timeStep(span, Math.max(2, p.width / 110));
 		ctx.fillStyle = colour("dim");
 		ctx.textBaseline = "top";
-		for (let t = 0; t <= side.duration_ns; t += step) {
+		for (let t = 0; t <= span; t += step) {
 			const x = toX(p, t);
 			ctx.textAlign = t === 0 ? "left" : x > p.left + p.width - 30 ? "right" : "center";
 			ctx.fillText(Units.duration(t).replace(".0", ""), x, p.rateBottom + 5);
@@ -104,6 +104,11 @@ const Timeline = (() => {
 			ctx.setLineDash([5, 3]);
 			ctx.stroke();
 			ctx.setLineDash([]);
+		}
+		if (before && line(ctx, p, before.points.time, before.points.live, most, p.bottom, p.top)) {
+			ctx.strokeStyle = colour("rate");
+			ctx.lineWidth = 1.75;
+			ctx.stroke();
 		}
 		ctx.lineWidth = 1;
 	}
@@ -130,7 +135,11 @@ const Timeline = (() => {
 		const width = ctx.measureText(text).width;
 		ctx.textAlign = "left";
 		ctx.fillStyle = colour(tone);
-		ctx.fillText(text, Math.min(x + 5, p.left + p.width - width), y);
+		const at = Math.min(x + 5, p.left + p.width - width);
+		if (ctx.lineWidth > 1)
+			ctx.strokeText(text, at, y);
+		ctx.lineWidth = 1;
+		ctx.fillText(text, at, y);
 	}
 
 	function drawPeak(ctx, p, most) {
@@ -140,6 +149,8 @@ const Timeline = (() => {
 		ctx.arc(x, y, 3.5, 0, 7);
 		ctx.fill();
 		ctx.font = Dom.font(11.5, 600);
+		ctx.strokeStyle = colour("card");
+		ctx.lineWidth = 3;
 		label(ctx, p, x, y - 9, "peak " + Units.bytes(peak_bytes), "live");
 	}
 
@@ -189,7 +200,7 @@ const Timeline = (() => {
 
 	function highest() {
 		let most = Math.max(1, side.totals.peak_bytes);
-		for (const values of [side.points.live, side.points.rss])
+		for (const values of [side.points.live, side.points.rss, before ? before.points.live : []])
 			for (const value of values)
 				most = Math.max(most, value);
 		return most * 1.08;
@@ -217,6 +228,8 @@ const Timeline = (() => {
 
 	// {since, until} in ns, or null.
 	function chosen() {
+		if (before)
+			return null;
 		const {since, until} = State.state;
 		if (since === "" || until === "" || !(+since < +until))
 			return null;
@@ -258,7 +271,7 @@ const Timeline = (() => {
 
 	function pointer(event) {
 		const p = plot(), ns = toTime(p, event.offsetX);
-		if (event.type === "pointerdown" && event.button === 0) {
+		if (event.type === "pointerdown" && event.button === 0 && !before) {
 			canvas.setPointerCapture(event.pointerId);
 			drag = {start: ns, since: ns, until: ns, moved: false};
 		} else if (event.type === "pointermove" && drag) {
@@ -283,6 +296,8 @@ const Timeline = (() => {
 
 	function key(event) {
 		const step = {ArrowLeft: -1, ArrowRight: 1}[event.key], all = side.duration_ns, by = all / 50;
+		if (before)
+			return;
 		if (event.key === "Escape" && chosen()) {
 			clear();
 		} else if (step) {
@@ -341,7 +356,7 @@ const Timeline = (() => {
 			mark.style.background = "var(--" + tone + ")";
 			return make("span", {}, mark, text);
 		};
-		const items = [item("live", "live", true)];
+		const items = before ? [item("rate", "live, " + before.label, true), item("live", "live, " + side.label, true)] : [item("live", "live", true)];
 		if (side.points.rss.some(v => v))
 			items.push(item("rss", "resident (RSS)", true));
 		if (rates.length)
@@ -354,6 +369,9 @@ const Timeline = (() => {
 	function begin(of) {
 		model = of;
 		side = model.sides[model.sides.length - 1];
+		before = model.sides.length > 1 ? model.sides[0] : null;
+		span = Math.max(...model.sides.map(s => s.duration_ns));
+		byId("interval").hidden = byId("interval-help").hidden = Boolean(before);
 		canvas = byId("timeline");
 		rates = readRates();
 		canvas.setAttribute("aria-label", "Timeline: live bytes over " + Units.duration(side.duration_ns) + ", peak " +
