@@ -65,7 +65,7 @@ def test_summary(tool, programs):
     verdict = next(l for l in told if l.startswith("  verdict  "))
     assert re.search(r"hold_mebibytes \(\S+\) holds 3\.0 MiB, (>99|100) %", verdict)
     assert any(l.startswith("  cost     ") and "nothing lost" in l for l in told)
-    assert told[-1] == "  next     pmem report %s    pmem info %s" % (profile.name, profile.name)
+    assert told[-1] == "  next     pmem report %s    pmem html %s" % (profile.name, profile.name)
 
 
 def test_the_start_of_libraries_is_nobodys_fault(tool, programs):
@@ -79,7 +79,7 @@ def test_the_start_of_libraries_is_nobodys_fault(tool, programs):
 
 def test_next_command_is_quoted(tool, programs):
     result = tool("run", "-o", "my 'new' run.prof", programs("holder.c"))
-    assert lines(result)[-1] == r"  next     pmem report 'my '\''new'\'' run.prof'    pmem info 'my '\''new'\'' run.prof'"
+    assert lines(result)[-1] == r"  next     pmem report 'my '\''new'\'' run.prof'    pmem html 'my '\''new'\'' run.prof'"
 
 
 def test_children_are_listed(tool, programs):
@@ -241,7 +241,7 @@ def test_a_child_that_grows_is_named_and_next(tool, programs):
     assert re.fullmatch(r"  \+ child grower \(pid %d\): growing \S+ MiB/min: note_timeout \(grower\.c:\d+\), %s"
                         % (child.pid, re.escape(child.name)), line)
     assert rate_is_right(line)
-    assert "  next     pmem report %s    pmem info %s" % (child.name, child.name) in told
+    assert "  next     pmem report %s    pmem html %s" % (child.name, child.name) in told
 
 
 def test_a_refused_setting_is_told(tool, programs):

@@ -241,7 +241,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 	print_line(file, "  verdict  %s", run_verdict(profile, text));
 	print_rss(profile, file);
 	print_cost(profile, summary->child->duration_ns, file);
-	print_line(file, "  next     pmem report %s    pmem info %s", path, path);
+	print_line(file, "  next     pmem report %s    pmem html %s", path, path);
 }
 
 /* The likely reason first: --only names others; or libpmem.so saw no allocation. */

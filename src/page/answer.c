@@ -163,7 +163,7 @@ void answer_compared(const struct diff_page *diff, FILE *file)
 		put_paragraphs(warnings, "warning", file);
 	if (totals) {
 		join_columns(totals);
-		put_paragraphs(totals, "answer", file);
+		put_paragraphs(totals, "answer totals", file);
 	}
 	if (compared)
 		put_paragraphs(compared, "compared", file);
