@@ -34,8 +34,18 @@ async function open({path, hash = "", scheme = "light", width = 1280, height = 7
 // Until what was asked for is drawn: two frames.
 const settle = () => page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
 
-// Runs a script, and says how long it took until the page had drawn what follows from it, in milliseconds.
-const time = script => page.evaluate(code => new Promise(done => {
+// Runs a script, and says how long it took until the page had drawn what follows from it, in milliseconds: [elapsed, CPU time of
+// the page's thread].
+async function time({script}) {
+	const session = await page.context().newCDPSession(page);
+	const used = async () => (await session.send("Performance.getMetrics")).metrics.find(m => m.name === "TaskDuration").value * 1000;
+	await session.send("Performance.enable", {timeDomain: "threadTicks"});
+	const before = await used(), elapsed = await drawn(script), cpu = await used() - before;
+	await session.detach();
+	return [elapsed, cpu];
+}
+
+const drawn = script => page.evaluate(code => new Promise(done => {
 	const begin = performance.now();
 	(0, globalThis.eval)(code);
 	requestAnimationFrame(() => setTimeout(() => done(performance.now() - begin)));
@@ -67,7 +77,7 @@ const commands = {
 	at: ({selector, x, y}) => page.click(selector, {position: {x, y}}),
 	over: ({selector, x, y}) => page.hover(selector, {position: {x, y}}),
 	drag,
-	time: ({script}) => time(script),
+	time,
 	axe: checked,
 	heard: () => heard,
 	shot: ({path, whole = false}) => page.screenshot({path, fullPage: whole}).then(() => null)
