@@ -124,8 +124,8 @@ def test_tables(page, shop, tab, least):
     assert least <= set(page.column("name"))
     if tab == "function":
         both = dict(zip(page.column("name"), page.column("allocated")))
-        whole = sum(s["alloc_bytes"] for s in shop.document["stacks"] if "serve" in {f["function"] for f in s["frames"]})
-        assert near(whole, both["serve"])
+        for name in ("serve", "descend"):
+            assert near(sum(s["alloc_bytes"] for s in shop.document["stacks"] if name in {f["function"] for f in s["frames"]}), both[name])
 
 
 # -- what it does ---------------------------------------------------------------------------------------
