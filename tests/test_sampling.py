@@ -3,8 +3,12 @@
 
 programs/sampled.c knows its bytes by site.  PMEM_TEST_SAMPLES=N repeats the runs N times with other seeds."""
 import collections
+import csv
+import io
 import json
+import math
 import os
+import re
 
 import pytest
 
@@ -124,3 +128,77 @@ def test_run_refuses(tool, wrong):
     assert result.returncode == 125
     assert b"is not a size from 1k to 1g" in result.stderr
     assert not list(result.folder.iterdir())
+
+
+@pytest.fixture
+def sampled(tool, programs):
+    """Records a sample with this seed: (path of the profile, the summary)."""
+    def record(seed):
+        result = tool("run", "--no-log", "--sample=8k", "-o", "%s.prof" % seed, programs("sampled.c", "-O1", "-g", "-pthread"),
+                      env={"PMEM_SAMPLE_SEED": str(seed)})
+        assert result.returncode == 0, result.stderr
+        return result.folder / ("%s.prof" % seed), result.stderr.decode()
+    return record
+
+
+def page(tool, *words):
+    result = tool(*words)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.decode()
+
+
+BYTES = r"[\d.]+ (?:[KMG]i)?B"
+
+
+def test_the_summary_says_that_figures_are_estimates(sampled):
+    _, summary = sampled(3)
+    assert "\n  sampled  one byte in 8.0 KiB: estimates, right within +- in 95 of 100\n" in summary
+    assert re.search(r"\n  heap     %s \+-%s live at exit, peak %s \+-%s at " % ((BYTES,) * 4), summary)
+    assert re.search(r"\n  verdict  .* holds %s \+-%s, " % (BYTES, BYTES), summary)
+
+
+@pytest.mark.parametrize("view", [[], ["--tree"], ["--callers"], ["--leaks"], ["--peak"], ["--by", "alloc"]])
+def test_each_view_has_the_errors_beside_its_figures(tool, sampled, view):
+    profile, _ = sampled(3)
+    text = page(tool, "report", *view, profile)
+    assert "SAMPLED: " in text
+    body = text.split("SAMPLED: ")[1].split("\n\n", 1)[1]
+    assert re.search(r"\+-(\d+ %%|%s)" % BYTES, body)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_tables_have_the_bounds(tool, sampled):
+    profile, _ = sampled(3)
+    rows = list(csv.DictReader(io.StringIO(page(tool, "report", "--csv", profile), newline="")))
+    document = json.loads(page(tool, "report", "--json", profile))
+    assert [[int(row["live_bytes_" + end]) for end in ("low", "high")] for row in rows] == [
+        [stack["live_bytes_" + end] for end in ("low", "high")] for stack in document["stacks"]]
+
+
+def test_a_comparison_has_the_error_of_each_change(tool, sampled):
+    a, b = sampled(3)[0], sampled(4)[0]
+    text = page(tool, "diff", a, b)
+    assert re.search(r"^live  \S+( .i?B)? \+-%s \(" % BYTES, text, re.M) or "live  unchanged" in text
+    document = json.loads(page(tool, "diff", "--json", a, b))
+    for row in document["stacks"] + document["sites"]:
+        errors = [(row[side]["live_bytes_high"] - row[side]["live_bytes_low"]) / 2 for side in ("a", "b")]
+        assert row["live_change_error"] == pytest.approx(math.hypot(*errors), abs=2)
+
+
+def test_exports_say_that_they_are_estimates(tool, sampled):
+    profile, _ = sampled(3)
+    assert "\n# sampled: one byte in 8192 on average; all figures are estimates\n" in page(tool, "export", "--format", "log", profile)
+    assert page(tool, "export", "--format", "massif", profile).startswith("desc: pmem, estimates from a sample, one byte in 8192\n")
+    assert json.loads(page(tool, "export", "--format", "dhat", profile))["mode"] == "pmem, estimates from a sample, one byte in 8192"
+    speedscope = json.loads(page(tool, "export", "--format", "speedscope", profile))
+    assert [p["name"] for p in speedscope["profiles"]] == ["live bytes (estimates)", "allocated bytes (estimates)"]
+
+
+def test_exact_recordings_have_no_errors(tool):
+    result = tool("run", "--no-log", "-o", "exact.prof", "true")
+    exact, other = result.folder / "exact.prof", tool("run", "--no-log", "-o", "other.prof", "true").folder / "other.prof"
+    for words in (["report"], ["report", "--tree"], ["report", "--csv"], ["report", "--json"], ["info"], ["export", "--format", "massif"]):
+        text = page(tool, *words, exact)
+        assert "+-" not in text and "estimates" not in text and "_low" not in text, words
+    assert "+-" not in page(tool, "diff", exact, other)
+    assert "live_change_error" not in page(tool, "diff", "--json", exact, other)

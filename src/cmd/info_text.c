@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "profile/estimate.h"
 
 static uint64_t get(const _Atomic uint64_t *field)
 {
@@ -68,7 +69,7 @@ static void put_recorded(const struct profile *profile, const struct output *out
 			units_bytes(profile->header.sample_bytes, bytes));
 	else
 		fputs("every allocation with its call stack", out->file);
-	if (profile->header.lifetime_sample > 0)
+	if (profile->header.lifetime_sample > 0 && !profile->header.sample_bytes)
 		fprintf(out->file, "; the lifetime of one block in %" PRIu64,
 			profile->header.lifetime_sample);
 	fputs("; by pmem ", out->file);
@@ -131,8 +132,9 @@ static void put_heap(const struct profile *profile, const struct output *out)
 
 	begin(out, "heap");
 	fprintf(out->file, "%s live, peak %s, %s allocated in %s call%s\n",
-		units_bytes(profile_live_bytes(&profile->totals), live),
-		units_bytes(get(&profile->header.peak_bytes), peak),
+		estimate_bytes(profile_live_bytes(&profile->totals), profile->header.sample_bytes,
+			       live),
+		estimate_bytes(get(&profile->header.peak_bytes), profile->header.sample_bytes, peak),
 		units_bytes(profile->totals.alloc_bytes, all),
 		units_count(profile->totals.alloc_count, calls),
 		profile->totals.alloc_count == 1 ? "" : "s");

@@ -20,6 +20,7 @@
 #include "cmd/run_found.h"
 #include "cmd/run_say.h"
 #include "cmd/run_verdict.h"
+#include "profile/estimate.h"
 #include "profile/profile.h"
 #include "profile/rss.h"
 #include "profile/unseen.h"
@@ -104,12 +105,13 @@ static void print_heap(const struct profile *profile, int status, FILE *file)
 {
 	char live[UNITS_SIZE], peak[UNITS_SIZE], at[UNITS_SIZE], bytes[UNITS_SIZE],
 		calls[UNITS_SIZE];
+	uint64_t mean = profile->header.sample_bytes;
 	const char *when = !profile->is_live && WIFSIGNALED(status) ? "when killed"
 								    : say_when(profile);
 
 	print_line(file, "  heap     %s live %s, peak %s at %s, %s allocated in %s call%s",
-		   units_bytes(profile_live_bytes(&profile->totals), live), when,
-		   units_bytes(profile->header.peak_bytes, peak),
+		   estimate_bytes(profile_live_bytes(&profile->totals), mean, live), when,
+		   estimate_bytes(profile->header.peak_bytes, mean, peak),
 		   units_duration(profile->header.peak_ns, at),
 		   units_bytes(profile->totals.alloc_bytes, bytes),
 		   units_count(profile->totals.alloc_count, calls),
@@ -237,6 +239,10 @@ static void print_main(const struct run_summary *summary, const struct profile *
 		print_line(file,
 			   "  partial  it did not pass exit: it executed a program that was not "
 			   "recorded, or ended by a raw system call");
+	if (profile->header.sample_bytes)
+		print_line(file,
+			   "  sampled  one byte in %s: estimates, right within +- in %d of 100",
+			   units_bytes(profile->header.sample_bytes, took), ESTIMATE_PERCENT);
 	print_heap(profile, summary->child->status, file);
 	print_line(file, "  verdict  %s", run_verdict(profile, text));
 	print_rss(profile, file);

@@ -13,6 +13,7 @@
 #include "profile/growth.h"
 #include "profile/names.h"
 #include "profile/places.h"
+#include "profile/estimate.h"
 #include "profile/sites.h"
 #include "profile/when.h"
 
@@ -124,7 +125,7 @@ static bool say_holder(const struct verdict *verdict, char text[RUN_VERDICT_SIZE
 		return false;
 	name_site(verdict, site, name);
 	snprintf(text, RUN_VERDICT_SIZE, "%.300s holds %s, %s", name,
-		 units_bytes(site->counts.live_bytes, size),
+		 estimate_bytes(site->counts.live_bytes, verdict->profile->header.sample_bytes, size),
 		 units_share(site->counts.live_bytes, sites->totals.live_bytes, share));
 	return true;
 }
@@ -150,7 +151,7 @@ static bool say_grower(const struct verdict *verdict, char text[RUN_VERDICT_SIZE
 		 verdict->growth.freed_at_end ? "%.300s made %s of the growth and held %s"
 					      : "%.300s makes %s of it, holds %s",
 		 name, units_share(grower.growth, grower.all_growth, share),
-		 units_bytes(grower.live_bytes, size));
+		 estimate_bytes(grower.live_bytes, verdict->profile->header.sample_bytes, size));
 	return true;
 }
 

@@ -191,11 +191,16 @@ static void put_command(struct writer *writer)
 
 static void put_head(struct writer *writer)
 {
+	char mode[128] = "pmem";
 	const struct profile *profile = writer->profile;
 	struct json *json = &writer->json;
 
 	json_key_uint(json, "dhatFileVersion", 2);
-	json_key_string(json, "mode", "pmem");
+	if (profile->header.sample_bytes)
+		snprintf(mode, sizeof(mode),
+			 "pmem, estimates from a sample, one byte in %" PRIu64 "",
+			 profile->header.sample_bytes);
+	json_key_string(json, "mode", mode);
 	json_key_string(json, "verb", "Allocated");
 	json_key_bool(json, "bklt", true);
 	json_key_bool(json, "bkacc", false);

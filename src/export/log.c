@@ -42,6 +42,11 @@ static void put_top(const struct profile *profile, FILE *file)
 		fputc('?', file);
 	}
 	fputc('\n', file);
+	if (profile->header.sample_bytes)
+		fprintf(file,
+			"# sampled: one byte in %" PRIu64
+			" on average; all figures are estimates\n",
+			profile->header.sample_bytes);
 	if (profile->refused_setting[0]) {
 		fputs("# refused setting, default used: ", file);
 		put_safe(file, profile->refused_setting);

@@ -84,7 +84,12 @@ static bool put_all(struct writer *writer)
 	const struct profile *profile = writer->profile;
 	uint64_t end = profile->duration_ns, peak_ns = export_peak_ns(profile);
 
-	fputs("desc: pmem\n", writer->file);
+	if (profile->header.sample_bytes)
+		fprintf(writer->file,
+			"desc: pmem, estimates from a sample, one byte in %" PRIu64 "\n",
+			profile->header.sample_bytes);
+	else
+		fputs("desc: pmem\n", writer->file);
 	put_command(profile, writer->file);
 	fputs("time_unit: ms\n", writer->file);
 	put_snapshot(writer, 0, 0, "empty");

@@ -162,6 +162,11 @@ static void put_comments(struct writer *writer)
 	snprintf(text, sizeof(text), "pmem %.*s", (int)sizeof(profile->header.recorder),
 		 profile->header.recorder);
 	put_comment(writer, "recorder", text);
+	if (profile->header.sample_bytes) {
+		snprintf(text, sizeof(text), "one byte in %" PRIu64 " on average",
+			 profile->header.sample_bytes);
+		put_comment(writer, "estimates from a sample", text);
+	}
 	if (profile_losses(profile)) {
 		snprintf(text, sizeof(text), "%" PRIu64, profile_losses(profile));
 		put_comment(writer, "lost", text);

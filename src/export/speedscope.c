@@ -127,7 +127,7 @@ static bool put_file(struct writer *writer)
 {
 	struct json *json = &writer->json;
 	char *name = clean_text(writer->profile->program_name, "");
-	bool ok;
+	bool is_sample = writer->profile->header.sample_bytes != 0, ok;
 
 	json_object(json);
 	json_key_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -137,8 +137,10 @@ static bool put_file(struct writer *writer)
 	ok = name && put_functions(writer);
 	json_key(json, "profiles");
 	json_array(json);
-	ok = ok && put_profile(writer, "live bytes", EXPORT_LIVE) &&
-	     put_profile(writer, "allocated bytes", EXPORT_ALLOC);
+	ok = ok &&
+	     put_profile(writer, is_sample ? "live bytes (estimates)" : "live bytes", EXPORT_LIVE) &&
+	     put_profile(writer, is_sample ? "allocated bytes (estimates)" : "allocated bytes",
+			 EXPORT_ALLOC);
 	json_end(json);
 	json_end(json);
 	free(name);

@@ -5,6 +5,8 @@
 #include "profile/estimate.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define QUANTILE 1.959964 /* of the normal distribution, for 95 % */
 
@@ -45,4 +47,30 @@ uint64_t estimate_percent(uint64_t bytes, uint64_t mean)
 		return UINT64_MAX;
 	wider = fmax((double)estimate.high - (double)bytes, (double)bytes - (double)estimate.low);
 	return whole(ceil(100 * wider / (double)bytes));
+}
+
+uint64_t estimate_error(uint64_t bytes, uint64_t mean)
+{
+	struct estimate estimate = estimate_of(bytes, mean);
+
+	return (estimate.high - estimate.low) / 2;
+}
+
+uint64_t estimate_error_of_change(uint64_t error_a, uint64_t error_b)
+{
+	return whole(sqrt((double)error_a * (double)error_a + (double)error_b * (double)error_b));
+}
+
+const char *estimate_bytes(uint64_t bytes, uint64_t mean, char text[UNITS_SIZE])
+{
+	char error[UNITS_SIZE];
+	size_t length;
+
+	units_bytes(bytes, text);
+	if (!mean)
+		return text;
+	length = strlen(text);
+	snprintf(text + length, UNITS_SIZE - length, " +-%s",
+		 units_bytes(estimate_error(bytes, mean), error));
+	return text;
 }

@@ -11,6 +11,10 @@
 #define PMEM_PROFILE_ESTIMATE_H
 #include <stdint.h>
 
+#include "base/units.h"
+
+enum { ESTIMATE_PERCENT = 95 }; /* of the cases */
+
 struct estimate {
 	uint64_t low;
 	uint64_t high;
@@ -21,5 +25,12 @@ struct estimate estimate_of(uint64_t bytes, uint64_t mean);
 
 /* The same as percent of bytes, the wider side, rounded up; UINT64_MAX if bytes is 0. */
 uint64_t estimate_percent(uint64_t bytes, uint64_t mean);
+
+/* Half of the interval's width, 0 if mean is 0; and that of the difference of two independent estimates. */
+uint64_t estimate_error(uint64_t bytes, uint64_t mean);
+uint64_t estimate_error_of_change(uint64_t error_a, uint64_t error_b);
+
+/* "77.9 MiB +-1.8 MiB"; "77.9 MiB" if mean is 0. */
+const char *estimate_bytes(uint64_t bytes, uint64_t mean, char text[UNITS_SIZE]);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "report/name.h"
 
-enum { FIGURES = 20 };
+enum { FIGURES = 20, ERROR = 8 };
 
 struct group {
 	struct branches_set set; /* a part of the level's twigs: not freed */
@@ -115,14 +115,19 @@ static void print_line(const struct branches *branches, const struct group *grou
 {
 	const struct report *report = branches->report;
 	struct name name = name_of_place(report, group->set.items[0].place);
-	char share[UNITS_SIZE], value[UNITS_SIZE];
-	unsigned most = report->out->width / 2;
+	char share[UNITS_SIZE], value[UNITS_SIZE], error[UNITS_SIZE];
+	unsigned most = report->out->width / 2, figures = FIGURES;
 
 	indent = indent < most ? indent : most;
-	fprintf(report->out->file, "%6s  %10s  %*s",
+	fprintf(report->out->file, "%6s  %10s  ",
 		units_share((uint64_t)group->value, (uint64_t)branches->total, share),
-		report_value(report, report->key, group->value, value), (int)indent, "");
-	name_line(report, &name, FIGURES + indent);
+		report_value(report, report->key, group->value, value));
+	if (report_error(report, report->key, group->value, error)[0]) {
+		fprintf(report->out->file, "+-%-6s", error);
+		figures += ERROR;
+	}
+	fprintf(report->out->file, "%*s", (int)indent, "");
+	name_line(report, &name, figures + indent);
 	fputc('\n', report->out->file);
 }
 

@@ -72,14 +72,16 @@ static void print_site(const struct report *report, const struct site *site)
 	int64_t value = sites_value(&site->counts, report->key);
 	int64_t total = sites_value(&report->sites->totals, report->key);
 	struct name name = name_of_site(report, site);
-	char text[UNITS_SIZE], share[UNITS_SIZE];
+	char text[UNITS_SIZE], share[UNITS_SIZE], error[UNITS_SIZE];
 	const struct output *out = report->out;
 	struct page_text heading;
 
 	fprintf(out->file, "\n%s", output_style(out, OUTPUT_BOLD));
 	page_text_begin(&heading, out);
-	fprintf(heading.file, "%s, %s of %s: ", report_value(report, report->key, value, text),
-		units_share((uint64_t)value, (uint64_t)total, share), report_key_words(report->key));
+	report_error(report, report->key, value, error);
+	fprintf(heading.file, "%s%s%s, %s of %s: ", report_value(report, report->key, value, text),
+		error[0] ? " +-" : "", error, units_share((uint64_t)value, (uint64_t)total, share),
+		report_key_words(report->key));
 	name_in_text(report, &name, heading.file);
 	page_text_end(&heading, out, 0);
 	fputs(output_style(out, OUTPUT_PLAIN), out->file);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/estimate.h"
 #include "report/csv_field.h"
 #include "report/name.h"
 #include "report/report.h"
@@ -58,6 +59,16 @@ static void put_frames(const struct report *report, uint32_t node, FILE *file)
 	free(text);
 }
 
+/* Columns that only a sample has. */
+static void put_interval(const struct report *report, uint64_t live)
+{
+	uint64_t mean = report->profile->header.sample_bytes;
+	struct estimate interval = estimate_of(live, mean);
+
+	if (mean)
+		fprintf(report->out->file, ",%" PRIu64 ",%" PRIu64, interval.low, interval.high);
+}
+
 static void put_row(const struct report *report, uint32_t stack)
 {
 	const struct profile_stack *from = &report->profile->stacks[stack];
@@ -78,6 +89,7 @@ static void put_row(const struct report *report, uint32_t stack)
 		fprintf(file, "%" PRId64, under.growth);
 	fprintf(file, ",%d,", from->inexact);
 	put_frames(report, from->node, file);
+	put_interval(report, profile_live_bytes(counts));
 	fputs("\r\n", file);
 }
 
@@ -89,7 +101,9 @@ bool view_csv(struct report *report, struct error *err)
 		return error_set(err, "no memory for %u call stacks", report->profile->stack_count);
 	fputs("id,entry,function,module,file,line,live_bytes,live_blocks,alloc_bytes,alloc_blocks,"
 	      "free_bytes,free_blocks,peak_bytes,peak_blocks,temporary_blocks,growth_bytes,inexact,"
-	      "frames\r\n",
+	      "frames",
+	      report->out->file);
+	fputs(report->profile->header.sample_bytes ? ",live_bytes_low,live_bytes_high\r\n" : "\r\n",
 	      report->out->file);
 	for (i = 0; i < count && (!report->options->top || i < report->options->top); i++)
 		put_row(report, stacks[i]);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/estimate.h"
 #include "report/diff_head.h"
 #include "report/diff_table.h"
 #include "report/filter.h"
@@ -143,4 +144,28 @@ void diff_page_print(const struct diff_page *page)
 	fprintf(page->out->file, "  More: --by %s   %s   --top N\n",
 		page->diff->is_timed ? "live|alloc" : "live|alloc|count|peak|temporary",
 		page->options->stacks ? "--all-frames" : "--stacks");
+}
+
+bool diff_page_sampled(const struct diff_page *page)
+{
+	return page->sides[DIFF_A].profile->header.sample_bytes ||
+	       page->sides[DIFF_B].profile->header.sample_bytes;
+}
+
+static uint64_t error_of(const struct diff_page *page, unsigned side,
+			 const struct sites_counts *counts, enum sites_key key)
+{
+	int64_t bytes = sites_value(counts, key);
+	uint64_t mean = page->sides[side].profile->header.sample_bytes;
+
+	if (key != SITES_LIVE && key != SITES_ALLOC && key != SITES_PEAK)
+		return 0;
+	return estimate_error(bytes > 0 ? (uint64_t)bytes : 0, mean);
+}
+
+uint64_t diff_page_error(const struct diff_page *page, const struct sites_counts counts[DIFF_SIDES],
+			 enum sites_key key)
+{
+	return estimate_error_of_change(error_of(page, DIFF_A, &counts[DIFF_A], key),
+					error_of(page, DIFF_B, &counts[DIFF_B], key));
 }

@@ -58,4 +58,11 @@ const char *diff_page_state(enum diff_state state);
 /* What makes the figures of a side wrong or missing, as sentences on one line, to be freed; "" = nothing; NULL: no memory. */
 char *diff_page_flaws(const struct diff_page *page, unsigned side);
 
+/* One of the sides is a sample: its figures, and so all changes, are estimates. */
+bool diff_page_sampled(const struct diff_page *page);
+
+/* How far the change of a key's bytes may be from the truth (profile/estimate.h); 0 for keys that are not live, allocated or peak bytes. */
+uint64_t diff_page_error(const struct diff_page *page, const struct sites_counts counts[DIFF_SIDES],
+			 enum sites_key key);
+
 #endif

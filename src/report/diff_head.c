@@ -204,14 +204,17 @@ static const char *unit_of(const char *text)
 }
 
 /* "live +22.4 MiB (61.0 -> 83.4)": units once if all three are the same. */
-static void put_change(FILE *file, const char *what, uint64_t a, uint64_t b)
+static void put_change(FILE *file, const struct diff_page *page)
 {
-	char before[UNITS_SIZE], after[UNITS_SIZE], change[UNITS_SIZE];
+	uint64_t a = page->diff->totals[DIFF_A].live_bytes,
+		 b = page->diff->totals[DIFF_B].live_bytes;
+	uint64_t error = diff_page_error(page, page->diff->totals, SITES_LIVE);
+	char before[UNITS_SIZE], after[UNITS_SIZE], change[UNITS_SIZE], more[UNITS_SIZE];
 
 	units_bytes(a, before);
 	units_bytes(b, after);
 	if (a == b) {
-		fprintf(file, "%s  unchanged (%s)", what, after);
+		fprintf(file, "live  unchanged (%s)", after);
 		return;
 	}
 	units_bytes_change((int64_t)(b - a), change);
@@ -220,7 +223,8 @@ static void put_change(FILE *file, const char *what, uint64_t a, uint64_t b)
 		before[strlen(before) - strlen(unit_of(before)) - 1] = '\0';
 		after[strlen(after) - strlen(unit_of(after)) - 1] = '\0';
 	}
-	fprintf(file, "%s  %s (%s -> %s)", what, change, before, after);
+	fprintf(file, "live  %s%s%s (%s -> %s)", change, error ? " +-" : "",
+		error ? units_bytes(error, more) : "", before, after);
 }
 
 static void put_share(FILE *file, const char *what, uint64_t a, uint64_t b)
@@ -248,7 +252,7 @@ static void put_totals(const struct diff_page *page, FILE *file)
 	const struct sites_counts *a = &page->diff->totals[DIFF_A];
 	const struct sites_counts *b = &page->diff->totals[DIFF_B];
 
-	put_change(file, "live", a->live_bytes, b->live_bytes);
+	put_change(file, page);
 	put_share(file, "allocated", a->alloc_bytes, b->alloc_bytes);
 	if (page->diff->is_timed)
 		return;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "profile/estimate.h"
 #include "profile/when.h"
 #include "report/diff.h"
 
@@ -26,9 +27,18 @@ static void put_count(struct json *json, const char *key, bool known, uint64_t v
 		json_null(json);
 }
 
-static void put_counts(struct json *json, const struct sites_counts *counts, bool all)
+static void put_counts(struct json *json, const struct diff_page *page, unsigned side,
+		       const struct sites_counts *counts)
 {
+	uint64_t mean = page->sides[side].profile->header.sample_bytes;
+	struct estimate live = estimate_of(counts->live_bytes, mean);
+	bool all = !page->diff->is_timed;
+
 	json_key_uint(json, "live_bytes", counts->live_bytes);
+	if (mean) {
+		json_key_uint(json, "live_bytes_low", live.low);
+		json_key_uint(json, "live_bytes_high", live.high);
+	}
 	json_key_uint(json, "alloc_bytes", counts->alloc_bytes);
 	put_count(json, "live_blocks", all, counts->live_count);
 	put_count(json, "alloc_blocks", all, counts->alloc_count);
@@ -60,7 +70,7 @@ static void put_side(struct json *json, const struct diff_page *page, unsigned i
 	put_count(json, "sample_bytes", profile->header.sample_bytes != 0,
 		  profile->header.sample_bytes);
 	put_text(json, "flaws", flaws);
-	put_counts(json, &page->diff->totals[index], !page->diff->is_timed);
+	put_counts(json, page, index, &page->diff->totals[index]);
 	json_end(json);
 	free(flaws);
 }
@@ -102,12 +112,15 @@ static void put_row(struct json *json, const struct diff_page *page, const struc
 	json_key_string(json, "state", diff_page_state(diff_state(row)));
 	json_key_bool(json, "inexact", row->inexact);
 	json_key_int(json, "live_change", diff_change(row->counts, SITES_LIVE));
+	if (diff_page_sampled(page))
+		json_key_uint(json, "live_change_error",
+			      diff_page_error(page, row->counts, SITES_LIVE));
 	json_key_int(json, "alloc_change", diff_change(row->counts, SITES_ALLOC));
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		json_key(json, keys[side]);
 		json_object(json);
 		json_key_uint(json, "stacks", row->stack_count[side]);
-		put_counts(json, &row->counts[side], !page->diff->is_timed);
+		put_counts(json, page, side, &row->counts[side]);
 		json_end(json);
 	}
 }

@@ -76,7 +76,10 @@ static void put_detail(const struct diff_page *page, const struct diff_row *row,
 	uint64_t whole = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
 
 	text[0] = '\0';
-	if (page->key == SITES_COUNT)
+	if (diff_page_sampled(page) && diff_page_error(page, row->counts, page->key))
+		snprintf(text, CELL, "+-%s",
+			 units_bytes(diff_page_error(page, row->counts, page->key), size));
+	else if (page->key == SITES_COUNT)
 		units_bytes_change(diff_change(row->counts, SITES_ALLOC), text);
 	else if (blocks != 0 && bytes != 0 && (bytes < 0) == (blocks < 0))
 		snprintf(text, CELL, "%s%s x %s %s", whole % number ? "~" : "",

@@ -26,7 +26,7 @@ static void print_intro(const struct report *report)
 		      "fault: what "
 		      "the program still uses, or never frees on purpose, is here too.",
 		      report->profile->is_live ? "now" : "at the end",
-		      units_bytes(totals->live_bytes, bytes),
+		      report_bytes(report, totals->live_bytes, bytes),
 		      units_count(totals->live_count, blocks), totals->live_count == 1 ? "" : "s",
 		      units_count(holding, sites), holding == 1 ? "" : "s");
 }
@@ -37,7 +37,7 @@ static void print_stack(const struct report *report, uint32_t stack)
 	char bytes[UNITS_SIZE], blocks[UNITS_SIZE];
 
 	fprintf(report->out->file, "  %s in %s block%s\n",
-		units_bytes(profile_live_bytes(counts), bytes),
+		report_bytes(report, profile_live_bytes(counts), bytes),
 		units_count(profile_live_count(counts), blocks),
 		profile_live_count(counts) == 1 ? "" : "s");
 	stack_print(report, stack, FRAMES);
@@ -71,7 +71,8 @@ static void print_site(const struct report *report, const struct site *site)
 
 	fprintf(out->file, "\n%s", output_style(out, OUTPUT_BOLD));
 	page_text_begin(&heading, out);
-	fprintf(heading.file, "%s, %s, in %s block%s: ", units_bytes(site->counts.live_bytes, bytes),
+	fprintf(heading.file,
+		"%s, %s, in %s block%s: ", report_bytes(report, site->counts.live_bytes, bytes),
 		units_share(site->counts.live_bytes, report->sites->totals.live_bytes, share),
 		units_count(site->counts.live_count, blocks),
 		site->counts.live_count == 1 ? "" : "s");

@@ -40,11 +40,18 @@ bool view_lifetimes(struct report *report, struct error *err)
 		fputs("  No lifetimes: no block of the sample was freed.\n", report->out->file);
 		return true;
 	}
-	fprintf(report->out->file,
-		"  Lifetimes of %s freed blocks, a sample of one block in %s: an estimate.\n"
-		"  Blocks that are still live are not in it.\n\n",
-		units_count(histogram.total, count),
-		units_count(report->profile->header.lifetime_sample, one_in));
+	if (report->profile->header.sample_bytes)
+		fprintf(report->out->file,
+			"  Lifetimes of %s freed blocks: an estimate from the sample.\n"
+			"  Blocks that are still live are not in it.\n\n",
+			units_count(histogram.total, count));
+	else
+		fprintf(report->out->file,
+			"  Lifetimes of %s freed blocks, a sample of one block in %s: an "
+			"estimate.\n"
+			"  Blocks that are still live are not in it.\n\n",
+			units_count(histogram.total, count),
+			units_count(report->profile->header.lifetime_sample, one_in));
 	histogram_print(report, &histogram, bound);
 	return true;
 }

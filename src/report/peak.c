@@ -23,9 +23,10 @@ static void print_intro(const struct report *report)
 	char size[UNITS_SIZE], after[UNITS_SIZE], at[UNITS_SIZE], now[UNITS_SIZE], share[UNITS_SIZE];
 
 	page_sentence(report->out, "Peak %s, %s after the start (%s); live %s %s, %s of it.",
-		      units_bytes(bytes > live ? bytes : live, size), units_duration(time_ns, after),
+		      report_bytes(report, bytes > live ? bytes : live, size),
+		      units_duration(time_ns, after),
 		      units_time(when_realtime(profile, time_ns), at),
-		      profile->is_live ? "now" : "at the end", units_bytes(live, now),
+		      profile->is_live ? "now" : "at the end", report_bytes(report, live, now),
 		      units_share(live, bytes > live ? bytes : live, share));
 	fputc('\n', report->out->file);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profile/when.h"
+#include "profile/estimate.h"
 #include "report/filter.h"
 
 const struct report_view report_views[] = {
@@ -166,6 +167,26 @@ const char *report_value(const struct report *report, enum sites_key key, int64_
 	default:
 		return units_bytes((uint64_t)value, text);
 	}
+}
+
+const char *report_bytes(const struct report *report, uint64_t bytes, char text[UNITS_SIZE])
+{
+	return estimate_bytes(bytes, report->profile->header.sample_bytes, text);
+}
+
+const char *report_error(const struct report *report, enum sites_key key, int64_t value,
+			 char text[UNITS_SIZE])
+{
+	uint64_t mean = report->profile->header.sample_bytes, percent;
+
+	text[0] = '\0';
+	if (!mean || (key != SITES_LIVE && key != SITES_PEAK && key != SITES_ALLOC))
+		return text;
+	percent = estimate_percent(value > 0 ? (uint64_t)value : 0, mean);
+	if (percent > 999)
+		return strcpy(text, value > 0 ? ">999%" : "-");
+	snprintf(text, UNITS_SIZE, "%u %%", (unsigned)percent);
+	return text;
 }
 
 const char *report_key_words(enum sites_key key)

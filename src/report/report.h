@@ -75,6 +75,13 @@ enum sites_key report_main_key(const struct report *report);
 const char *report_value(const struct report *report, enum sites_key key, int64_t value,
 			 char text[UNITS_SIZE]);
 
+/* Bytes for a sentence: of a sample with their error, "77.9 MiB +-1.8 MiB". */
+const char *report_bytes(const struct report *report, uint64_t bytes, char text[UNITS_SIZE]);
+
+/* Of a sample the error of a key's value as a share of it, "12 %"; "" if the key's values have none, or all was recorded. */
+const char *report_error(const struct report *report, enum sites_key key, int64_t value,
+			 char text[UNITS_SIZE]);
+
 /* What a key's values are, for sentences: "live", "live at the peak" ... */
 const char *report_key_words(enum sites_key key);
 

@@ -118,7 +118,7 @@ static void put_live(const struct report *report, FILE *file)
 		return;
 	}
 	fprintf(file, "Live heap %s%s in %s block%s%s", has_ended(report) ? "at the end " : "",
-		units_bytes(total_live(report), bytes), units_count(count, blocks),
+		report_bytes(report, total_live(report), bytes), units_count(count, blocks),
 		count == 1 ? "" : "s", report->growth.kind == GROWTH_UNKNOWN ? "" : ", ");
 	put_growth(report, file);
 }
@@ -129,7 +129,7 @@ static void put_grower(const struct report *report, const struct sites_grower *g
 
 	put_name(report, grower->site, file);
 	units_share(grower->growth, grower->all_growth, part);
-	units_bytes(grower->live_bytes, bytes);
+	report_bytes(report, grower->live_bytes, bytes);
 	if (report->growth.freed_at_end)
 		fprintf(file, " made %s of the growth and held %s. ", part, bytes);
 	else
@@ -154,7 +154,7 @@ static void put_holder(const struct report *report, FILE *file)
 		return;
 	site = best.sites[0];
 	put_name(report, site, file);
-	fprintf(file, " holds %s, %s. ", units_bytes(site->counts.live_bytes, bytes),
+	fprintf(file, " holds %s, %s. ", report_bytes(report, site->counts.live_bytes, bytes),
 		units_share(site->counts.live_bytes, total_live(report), share));
 }
 
@@ -190,7 +190,8 @@ void words_peak(const struct report *report, FILE *file)
 
 	if (bytes < total_live(report))
 		bytes = total_live(report);
-	fprintf(file, "Peak %s after %s", units_bytes(bytes, text), units_duration(time_ns, time));
+	fprintf(file, "Peak %s after %s", report_bytes(report, bytes, text),
+		units_duration(time_ns, time));
 	find_best(report, SITES_PEAK, &best);
 	for (i = 0; i < best.count; i++) {
 		fprintf(file, "%s %s ", i == 0 ? ":" : ",",

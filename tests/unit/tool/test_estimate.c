@@ -68,6 +68,24 @@ static void percent(void **state)
 	assert_int_equal(estimate_percent(10000 * (uint64_t)MEAN, MEAN), 2);
 }
 
+static void errors_of_changes(void **state)
+{
+	(void)state;
+	assert_int_equal(estimate_error(12345, 0), 0);
+	assert_int_equal(estimate_error_of_change(3000, 4000), 5000);
+	assert_int_equal(estimate_error_of_change(0, 7), 7);
+	assert_int_equal(estimate_error_of_change(0, 0), 0);
+}
+
+static void words(void **state)
+{
+	char text[UNITS_SIZE];
+
+	(void)state;
+	assert_string_equal(estimate_bytes(100 << 20, 1 << 20, text), "100.0 MiB +-20.1 MiB");
+	assert_string_equal(estimate_bytes(100 << 20, 0, text), "100.0 MiB");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -76,6 +94,8 @@ int main(void)
 		cmocka_unit_test(exact_figures_have_no_interval),
 		cmocka_unit_test(large_figures),
 		cmocka_unit_test(percent),
+		cmocka_unit_test(errors_of_changes),
+		cmocka_unit_test(words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
