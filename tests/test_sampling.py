@@ -202,3 +202,17 @@ def test_exact_recordings_have_no_errors(tool):
         assert "+-" not in text and "estimates" not in text and "_low" not in text, words
     assert "+-" not in page(tool, "diff", exact, other)
     assert "live_change_error" not in page(tool, "diff", "--json", exact, other)
+
+
+@pytest.mark.parametrize("size", [0, 100, 4000, 6000])
+def test_a_buffer_that_comes_again_at_its_place_is_counted_right(run, tool, programs, size):
+    """What a block stands for is rounded to whole blocks; not the same way each time because the address is the same."""
+    count = 1000000 if size < 4000 else 20000
+    result = run([programs("same_place.c"), str(size), str(count)], {**SETTINGS, "PMEM_SAMPLE_SEED": "5"})
+    found = [stack for stack in report_of(tool, result.folder)["stacks"] if stack["frames"][0]["function"] == "same_site"]
+    draws = count * (1 - math.exp(-max(size, 1) / MEAN))
+    for figure in ("alloc_blocks", "free_blocks", "temporary_blocks"):
+        assert sum(stack[figure] for stack in found) == pytest.approx(count, rel=5 / draws ** 0.5), figure
+    assert sum(stack["alloc_bytes"] for stack in found) == pytest.approx(count * size, rel=5 / draws ** 0.5)
+    # Each block of the sample tells of the lifetimes of those that it stands for.
+    assert sum(sum(stack["lifetimes"]) for stack in found) == sum(stack["free_blocks"] for stack in found)

@@ -94,7 +94,7 @@ __attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, u
 		add(sizes & INDEX_MASK, size_class, blocks);
 }
 
-void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns)
+void histogram_lifetimes(struct format_stack *stack, uint64_t lifetime_ns, uint64_t blocks)
 {
 	uint32_t index = atomic_load_explicit(&stack->lifetimes, memory_order_acquire);
 	uint32_t made;
@@ -111,7 +111,7 @@ void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns)
 							    memory_order_acquire))
 			index = made;
 	}
-	add(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT), 1);
+	add(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT), blocks);
 }
 
 /* Fills counts[] from the histogram, all 0 if there is none.  Returns the sum. */

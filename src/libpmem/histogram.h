@@ -48,8 +48,13 @@ static inline void histogram_size(struct format_stack *stack, size_t size)
 	histogram_sizes(stack, size, 1);
 }
 
-/* A sampled block of *stack lived for lifetime_ns. Counts FORMAT_LOSS_SAMPLES if there is no memory. */
-void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns);
+/* A sampled block of *stack, which stands for so many blocks, lived for lifetime_ns. Counts FORMAT_LOSS_SAMPLES if there is no memory. */
+void histogram_lifetimes(struct format_stack *stack, uint64_t lifetime_ns, uint64_t blocks);
+
+static inline void histogram_lifetime(struct format_stack *stack, uint64_t lifetime_ns)
+{
+	histogram_lifetimes(stack, lifetime_ns, 1);
+}
 
 /* Any thread: the number of blocks of each class; alloc_count is the call stack's.  Exact when quiet. */
 void histogram_read_sizes(const struct format_stack *stack, uint64_t alloc_count,

@@ -102,7 +102,7 @@ static uint64_t live_bytes(uint32_t stack_id)
  * block's): never more than the call stack has live. */
 static void free_stale(struct thread *thread, const struct live_block *stale)
 {
-	struct sample_weight weight = sample_weigh(stale->addr, stale->size);
+	struct sample_weight weight = sample_weigh(stale->addr, stale->size, stale->birth_ns);
 	uint64_t live = live_bytes(stale->stack_id);
 	size_t size = weight.bytes < live ? weight.bytes : live;
 
@@ -127,7 +127,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 {
 	struct live_block live = {
 		.addr = (uintptr_t)event->block, .size = event->size, .stack_id = stack_id};
-	const struct sample_weight weight = sample_weigh(live.addr, live.size);
+	struct sample_weight weight;
 	struct live_block stale;
 	enum live_put put;
 
@@ -137,6 +137,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	/* Into the side table, so that the free takes the slow path and looks who calls. */
 	if (!live.birth_ns && record_in_loader(event->fp[1]))
 		live.birth_ns = NOT_SAMPLED;
+	weight = sample_weigh(live.addr, live.size, live.birth_ns);
 	put = live_table_put(&live, &stale);
 	if (put == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
@@ -320,7 +321,7 @@ __attribute__((noinline)) void *record_alloc_end(struct thread *thread, void *bl
 /* *live left the table for good. */
 static void freed(struct thread *thread, const struct live_block *live)
 {
-	const struct sample_weight weight = sample_weigh(live->addr, live->size);
+	const struct sample_weight weight = sample_weigh(live->addr, live->size, live->birth_ns);
 	struct format_counter *counter = counter_of(thread, live->stack_id);
 
 	counter_free_many(counter, weight.bytes, weight.blocks, peak_epoch());
@@ -330,7 +331,8 @@ static void freed(struct thread *thread, const struct live_block *live)
 	}
 	peak_shrink(&thread->peak, weight.bytes);
 	if (live->birth_ns > NOT_SAMPLED)
-		histogram_lifetime(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns);
+		histogram_lifetimes(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns,
+				    weight.blocks);
 	moved(thread, weight.bytes);
 }
 

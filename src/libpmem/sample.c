@@ -112,16 +112,22 @@ static uint64_t inflation(uint64_t x)
 	return inner;
 }
 
-struct sample_weight sample_weigh(uintptr_t addr, size_t size)
+/* 16 bits that look random.  Not of the address alone: a program may have one buffer at one place again and again. */
+static uint64_t rounding(uintptr_t addr, uint64_t birth_ns)
+{
+	return birth_ns ? ((addr >> 4) + birth_ns) * GOLDEN >> (64 - COUNT_BITS) : 0;
+}
+
+struct sample_weight sample_weigh(uintptr_t addr, size_t size, uint64_t birth_ns)
 {
 	struct sample_weight weight = {.blocks = 1, .bytes = size};
-	uint64_t mean = settings.sample, blocks;
+	uint64_t mean = settings.sample, drawn = size ? size : 1, bytes;
 
-	if (!mean || !size || size / CERTAIN >= mean)
+	if (!mean || size / CERTAIN >= mean)
 		return weight;
-	weight.bytes = multiply(mean, inflation((size << (Q_BITS - 5)) / mean << 5));
-	/* Rounded up as often as the fraction says, by what looks random and is the same at the free. */
-	blocks = (weight.bytes << COUNT_BITS) / size;
-	weight.blocks = (blocks + ((addr >> 4) * GOLDEN >> (64 - COUNT_BITS))) >> COUNT_BITS;
+	bytes = multiply(mean, inflation((drawn << (Q_BITS - 5)) / mean << 5));
+	/* Rounded up as often as the fraction says, the same way at the free. */
+	weight.blocks = ((bytes << COUNT_BITS) / drawn + rounding(addr, birth_ns)) >> COUNT_BITS;
+	weight.bytes = size ? bytes : 0;
 	return weight;
 }

@@ -5,8 +5,8 @@
  *
  * The draws are a Poisson process over the bytes of each thread: a block of size bytes is recorded with probability
  * p = 1 - exp(-size / mean), whatever came before.  It then stands for 1 / p blocks and size / p bytes (Horvitz and Thompson):
- * sums of these are unbiased, of the live bytes as of those allocated.  What a block stands for follows from its address and size
- * alone, so that its free takes off what its allocation added.
+ * sums of these are unbiased, of the live bytes as of those allocated.  What a block stands for follows from its address, size and time of
+ * birth, so that its free takes off what its allocation added.
  *
  * Between draws an event touches a counter of its thread's, and a free looks into the live table.  Without sampling nothing
  * of this is ever reached: THREAD_SAMPLES keeps events from the fast path, see record.h.
@@ -37,11 +37,11 @@ static inline bool sample_is_on(void)
 /* A draw fell into a block of size bytes, or the thread has made none yet: draws again.  True: the block is recorded. */
 bool sample_draw(size_t size);
 
-/* The calling thread allocated size bytes.  True: the block is recorded. */
+/* The calling thread allocated size bytes; 0 counts as 1, so that such blocks are estimated too.  True: the block is recorded. */
 static inline bool sample_takes(size_t size)
 {
 	/* A block that no int64_t holds does not exist. */
-	int64_t left = sample_left - (int64_t)size;
+	int64_t left = sample_left - (int64_t)(size + !size);
 
 	if (__builtin_expect(left <= 0, 0))
 		return sample_draw(size);
@@ -49,8 +49,9 @@ static inline bool sample_takes(size_t size)
 	return false;
 }
 
-/* What the recorded block of size bytes at addr stands for; without sampling itself. */
-struct sample_weight sample_weigh(uintptr_t addr, size_t size);
+/* What the recorded block of size bytes, at addr since birth_ns, stands for; without sampling itself.  birth_ns 0, where there was no
+ * memory to remember it: rounded down, so that never more is taken off than was added. */
+struct sample_weight sample_weigh(uintptr_t addr, size_t size, uint64_t birth_ns);
 
 /* The distance to the next draw, 1 or more: exponentially distributed with that mean (1 to SAMPLE_MEAN_MAX), for a random number with 64
  * bits; the longest is 45 times the mean. */

@@ -74,8 +74,8 @@ static void weights_are_the_inverse_of_the_probability(void **unused)
 		for (size = 1; size < 40.0 * (double)settings.sample; size = floor(size * 1.1 + 1)) {
 			p = -expm1(-size / (double)settings.sample);
 			/* A byte is what rounding may cost. */
-			assert_true(fabs((double)sample_weigh(4096, (size_t)size).bytes - size / p) <
-				    1 + 1e-7 * size / p);
+			assert_true(fabs((double)sample_weigh(4096, (size_t)size, 1).bytes -
+					 size / p) < 1 + 1e-7 * size / p);
 		}
 }
 
@@ -91,22 +91,25 @@ static void blocks_have_no_bias(void **unused)
 		double sum = 0, want = -1 / expm1(-(double)sizes[i] / MEAN);
 
 		for (addr = 1; addr <= 20000; addr++)
-			sum += (double)sample_weigh(addr * 48, sizes[i]).blocks;
+			sum += (double)sample_weigh(addr * 48, sizes[i], 1).blocks;
 		assert_true(fabs(sum / 20000 / want - 1) < 0.001);
-		assert_true(sample_weigh(addr, sizes[i]).blocks ==
-			    sample_weigh(addr, sizes[i]).blocks);
+		/* Nor those of the same address at other times. */
+		for (sum = 0, addr = 1; addr <= 20000; addr++)
+			sum += (double)sample_weigh(4096, sizes[i], addr * 371).blocks;
+		assert_true(fabs(sum / 20000 / want - 1) < 0.001);
+		assert_true(sample_weigh(addr, sizes[i], 0).blocks == (uint64_t)want);
 	}
 }
 
 static void large_blocks_stand_for_themselves(void **unused)
 {
-	struct sample_weight weight = sample_weigh(64, 100 * (size_t)MEAN);
+	struct sample_weight weight = sample_weigh(64, 100 * (size_t)MEAN, 1);
 
 	(void)unused;
 	assert_int_equal(weight.blocks, 1);
 	assert_int_equal(weight.bytes, 100 * (size_t)MEAN);
 	settings.sample = 0;
-	weight = sample_weigh(64, 8);
+	weight = sample_weigh(64, 8, 1);
 	assert_int_equal(weight.blocks, 1);
 	assert_int_equal(weight.bytes, 8);
 }
@@ -127,8 +130,8 @@ static void estimates_have_no_bias(void **unused)
 		if (!sample_takes(size))
 			continue;
 		drawn++;
-		bytes += (double)sample_weigh(any() << 4, size).bytes;
-		blocks += (double)sample_weigh(any() << 4, size).blocks;
+		bytes += (double)sample_weigh(any() << 4, size, 1).bytes;
+		blocks += (double)sample_weigh(any() << 4, size, 1).blocks;
 	}
 	assert_true(drawn > 50000);
 	assert_true(fabs(bytes / want_bytes - 1) < 4 / sqrt(drawn));
@@ -136,15 +139,22 @@ static void estimates_have_no_bias(void **unused)
 	assert_true(fabs(blocks / want_blocks - 1) < 0.3);
 }
 
-static void zero_bytes_are_never_drawn(void **unused)
+static void zero_bytes_are_drawn_as_one(void **unused)
 {
-	uint32_t i;
+	struct sample_weight weight;
+	uint32_t i, drawn = 0;
 
 	(void)unused;
+	settings.sample = 1024;
+	/* What is left of a draw of another mean. */
 	while (!sample_takes(MEAN))
 		;
-	for (i = 0; i < 1000; i++)
-		assert_false(sample_takes(0));
+	for (i = 0; i < DRAWS; i++)
+		drawn += sample_takes(0);
+	assert_true(fabs(drawn * 1024.0 / DRAWS - 1) < 4 / sqrt(DRAWS / 1024.0));
+	weight = sample_weigh(64, 0, 1);
+	assert_int_equal(weight.bytes, 0);
+	assert_in_range(weight.blocks, 1024, 1025);
 }
 
 int main(void)
@@ -156,7 +166,7 @@ int main(void)
 		cmocka_unit_test_setup(blocks_have_no_bias, setup),
 		cmocka_unit_test_setup(large_blocks_stand_for_themselves, setup),
 		cmocka_unit_test_setup(estimates_have_no_bias, setup),
-		cmocka_unit_test_setup(zero_bytes_are_never_drawn, setup),
+		cmocka_unit_test_setup(zero_bytes_are_drawn_as_one, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
