@@ -39,6 +39,42 @@ static void moved(struct thread *thread, size_t size)
 		snapshot_check(thread);
 }
 
+static void count_alloc(struct format_counter *counter, const struct sample_weight *weight)
+{
+	if (__builtin_expect(weight->blocks == 1, 1))
+		counter_alloc(counter, weight->bytes, peak_epoch());
+	else
+		counter_alloc_many(counter, weight->bytes, weight->blocks, peak_epoch());
+}
+
+static void count_free(struct format_counter *counter, const struct sample_weight *weight)
+{
+	if (__builtin_expect(weight->blocks == 1, 1))
+		counter_free(counter, weight->bytes, peak_epoch());
+	else
+		counter_free_many(counter, weight->bytes, weight->blocks, peak_epoch());
+}
+
+/* --- sampling -------------------------------------------------------------------------------- */
+
+/* True between two events of a thread that samples, while its caches are good. */
+static bool samples(const struct thread *thread)
+{
+	return thread->ready == THREAD_SAMPLES && thread->mark == process_mark_now();
+}
+
+/* Frees between two samples do not tell what they unmap. */
+static void forget_mappings(void)
+{
+	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+}
+
+/* True: the end of a block that is not recorded, and may be left at that. */
+static inline bool passes_by(uintptr_t addr)
+{
+	return samples(thread_current) && !live_table_holds(addr);
+}
+
 /* --- allocation ------------------------------------------------------------------------------ */
 
 /* The call stack is not in the cache. */
@@ -104,12 +140,12 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 {
 	struct sample_weight weight = sample_weigh(stale->addr, stale->size, stale->birth_ns);
 	uint64_t live = live_bytes(stale->stack_id);
-	size_t size = weight.bytes < live ? weight.bytes : live;
 
 	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, FORMAT_STACK_INEXACT,
 				 memory_order_relaxed);
-	counter_free_many(counter_of(thread, stale->stack_id), size, weight.blocks, peak_epoch());
-	peak_shrink(&thread->peak, size);
+	weight.bytes = weight.bytes < live ? weight.bytes : live;
+	count_free(counter_of(thread, stale->stack_id), &weight);
+	peak_shrink(&thread->peak, weight.bytes);
 }
 
 static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,
@@ -142,8 +178,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	if (put == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
 	if (put != LIVE_PUT_LOST) {
-		counter_alloc_many(counter_of(thread, stack_id), weight.bytes, weight.blocks,
-				   peak_epoch());
+		count_alloc(counter_of(thread, stack_id), &weight);
 		peak_grow(&thread->peak, weight.bytes);
 		count_sizes(stack_id, entry, event->size, weight.blocks);
 	}
@@ -153,28 +188,6 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 		timeline_check();
 	thread_leave(thread);
 }
-
-/* --- sampling -------------------------------------------------------------------------------- */
-
-/* True between two events of a thread that samples, while its caches are good. */
-static bool samples(const struct thread *thread)
-{
-	return thread->ready == THREAD_SAMPLES && thread->mark == process_mark_now();
-}
-
-/* Frees between two samples do not tell what they unmap. */
-static void forget_mappings(void)
-{
-	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
-}
-
-/* True: the end of a block that is not recorded, and may be left at that. */
-static inline bool passes_by(uintptr_t addr)
-{
-	return samples(thread_current) && !live_table_holds(addr);
-}
-
-/* --- allocation, continued ------------------------------------------------------------------- */
 
 /* All of it, of an event that is recorded. */
 static void *alloc_here(struct thread *thread, const struct record_event *event)
@@ -187,9 +200,9 @@ static void *alloc_here(struct thread *thread, const struct record_event *event)
 	return event->block;
 }
 
-/* thread is entered.  drawn: it samples, and this event is one to record. */
+/* thread is entered. */
 static __attribute__((noinline)) void *alloc_slow(struct thread *thread,
-						  const struct record_event *event, bool drawn)
+						  const struct record_event *event)
 {
 	/* The loader's own events, in the midst of what it does, only tell. */
 	if (record_in_loader(event->fp[1]))
@@ -198,7 +211,7 @@ static __attribute__((noinline)) void *alloc_slow(struct thread *thread,
 		refresh(thread);
 	if (!sample_is_on())
 		return alloc_here(thread, event);
-	if (!drawn && !sample_takes(event->size)) {
+	if (!sample_takes(event->size)) {
 		thread->last_alloc = 0;
 		thread_leave(thread);
 		return event->block;
@@ -213,16 +226,7 @@ static __attribute__((noinline)) void *alloc_unready(void *block, size_t size, c
 	struct thread *thread = thread_enter();
 	const struct record_event event = {block, size, fp, hook};
 
-	return thread ? alloc_slow(thread, &event, false) : block;
-}
-
-static __attribute__((noinline)) void *alloc_drawn(void *block, size_t size, const uintptr_t *fp,
-						   enum format_hook hook)
-{
-	struct thread *thread = thread_enter();
-	const struct record_event event = {block, size, fp, hook};
-
-	return thread ? alloc_slow(thread, &event, true) : block;
+	return thread ? alloc_slow(thread, &event) : block;
 }
 
 /* Between two samples most events end here. */
@@ -231,10 +235,8 @@ __attribute__((noinline)) void *record_alloc_unready(void *block, size_t size, c
 {
 	struct thread *thread = thread_current;
 
-	if (__builtin_expect(!samples(thread), 0))
+	if (__builtin_expect(!samples(thread), 0) || __builtin_expect(!sample_passes(size), 0))
 		return alloc_unready(block, size, fp, hook);
-	if (__builtin_expect(sample_takes(size), 0))
-		return alloc_drawn(block, size, fp, hook);
 	thread->last_alloc = 0;
 	if (__builtin_expect(record_in_loader(fp[1]), 0))
 		modules_suspect();
@@ -247,7 +249,7 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 	uint32_t stack_id;
 
 	if (record_in_loader(event->fp[1]))
-		return alloc_slow(thread, event, false);
+		return alloc_slow(thread, event);
 	stack_id = capture(thread, event);
 	verify_capture(thread, event->fp, stack_id);
 	alloc_at(thread, event, stack_id, NULL);
@@ -324,7 +326,7 @@ static void freed(struct thread *thread, const struct live_block *live)
 	const struct sample_weight weight = sample_weigh(live->addr, live->size, live->birth_ns);
 	struct format_counter *counter = counter_of(thread, live->stack_id);
 
-	counter_free_many(counter, weight.bytes, weight.blocks, peak_epoch());
+	count_free(counter, &weight);
 	if (thread->last_alloc == live->addr) {
 		counter_temporary_many(counter, weight.blocks);
 		thread->last_alloc = 0;

@@ -76,14 +76,21 @@ uint64_t sample_distance(uint64_t random, uint64_t mean)
 	return (uint64_t)((unsigned __int128)scaled * mean >> LOG_BITS) + 1;
 }
 
-bool sample_draw(size_t size)
+static void draw(void)
 {
-	bool first = random_state == 0;
-
-	if (first)
-		random_state = first_state();
 	sample_left = (int64_t)sample_distance(next_random(), settings.sample);
-	return first ? sample_takes(size) : true;
+}
+
+bool sample_takes(size_t size)
+{
+	if (random_state == 0) {
+		random_state = first_state();
+		draw();
+	}
+	if (sample_passes(size))
+		return false;
+	draw();
+	return true;
 }
 
 /* x / (1 - exp(-x)) for x in [0, 1]: the sum of B(n) x^n / n!, with the Bernoulli numbers B(n); what is left out is below 10^-8. */
@@ -118,12 +125,12 @@ static uint64_t rounding(uintptr_t addr, uint64_t birth_ns)
 	return birth_ns ? ((addr >> 4) + birth_ns) * GOLDEN >> (64 - COUNT_BITS) : 0;
 }
 
-struct sample_weight sample_weigh(uintptr_t addr, size_t size, uint64_t birth_ns)
+struct sample_weight sample_weigh_drawn(uintptr_t addr, size_t size, uint64_t birth_ns)
 {
 	struct sample_weight weight = {.blocks = 1, .bytes = size};
 	uint64_t mean = settings.sample, drawn = size ? size : 1, bytes;
 
-	if (!mean || size / CERTAIN >= mean)
+	if (size / CERTAIN >= mean)
 		return weight;
 	bytes = multiply(mean, inflation((drawn << (Q_BITS - 5)) / mean << 5));
 	/* Rounded up as often as the fraction says, the same way at the free. */

@@ -34,24 +34,33 @@ static inline bool sample_is_on(void)
 	return settings.sample != 0;
 }
 
-/* A draw fell into a block of size bytes, or the thread has made none yet: draws again.  True: the block is recorded. */
-bool sample_draw(size_t size);
-
-/* The calling thread allocated size bytes; 0 counts as 1, so that such blocks are estimated too.  True: the block is recorded. */
-static inline bool sample_takes(size_t size)
+/* The calling thread allocated size bytes; 0 counts as 1, so that such blocks are estimated too.  False: a draw may have fallen into
+ * them, nothing was done: sample_takes() is next. */
+static inline bool sample_passes(size_t size)
 {
 	/* A block that no int64_t holds does not exist. */
 	int64_t left = sample_left - (int64_t)(size + !size);
 
 	if (__builtin_expect(left <= 0, 0))
-		return sample_draw(size);
+		return false;
 	sample_left = left;
-	return false;
+	return true;
 }
 
-/* What the recorded block of size bytes, at addr since birth_ns, stands for; without sampling itself.  birth_ns 0, where there was no
+/* The calling thread allocated size bytes.  True: the block is recorded. */
+bool sample_takes(size_t size);
+
+/* What the recorded block of size bytes, at addr since birth_ns, stands for.  birth_ns 0, where there was no
  * memory to remember it: rounded down, so that never more is taken off than was added. */
-struct sample_weight sample_weigh(uintptr_t addr, size_t size, uint64_t birth_ns);
+struct sample_weight sample_weigh_drawn(uintptr_t addr, size_t size, uint64_t birth_ns);
+
+/* The same; without sampling a block stands for itself. */
+static inline struct sample_weight sample_weigh(uintptr_t addr, size_t size, uint64_t birth_ns)
+{
+	if (__builtin_expect(sample_is_on(), 0))
+		return sample_weigh_drawn(addr, size, birth_ns);
+	return (struct sample_weight){.blocks = 1, .bytes = size};
+}
 
 /* The distance to the next draw, 1 or more: exponentially distributed with that mean (1 to SAMPLE_MEAN_MAX), for a random number with 64
  * bits; the longest is 45 times the mean. */
