@@ -6,7 +6,7 @@ const Flame = (() => {
 	const {byId, make, colour} = Dom;
 	const COLOURS = [["module", "module"], ["growth", "growth"], ["name", "function"]];
 	let model, measures, canvas, ownAncestor, layouts = new Map(), open = new Set();
-	let tree = null, layout = null, focus = -1, matches = null, moduleTone = new Map();
+	let tree = null, layout = null, focus = -1, toZoomed = false, matches = null, moduleTone = new Map();
 
 	// --- trees -------------------------------------------------------------------------------------
 
@@ -44,6 +44,13 @@ const Flame = (() => {
 	const isChange = () => measures.compared || State.state.key === "growth";
 	const changes = () => measures.compared ? measures[State.state.key] : measures.growth;
 
+	// What is written into a cell.
+	function labelOf(cell) {
+		if (cell.gap)
+			return "\u22ef " + Units.count(cell.gap + 1) + " frames above";
+		return nameOf(cell.node) + (cell.isCut ? "  \u22ef more below" : "");
+	}
+
 	function amount(node) {
 		const {key} = State.state, total = tree.weight(0), weight = tree.weight(node), net = tree.net(node);
 		return Measures.text(measures, key, net) + ", " + Units.share(weight, total) + (isChange() ? " of all change" : " of " + measures.keys[key].words);
@@ -58,6 +65,10 @@ const Flame = (() => {
 		if (func === Trees.RUN)
 			return ["Library and runtime frames", amount(cell.node), "click shows them"];
 		const lines = [functions.full[func], amount(cell.node)];
+		if (cell.gap)
+			lines.push("and " + Units.count(cell.gap) + " more above it");
+		if (cell.isCut)
+			lines.push("click shows what is below");
 		if (!isChange() && measures.growth && tree.change(cell.node))
 			lines.push(Units.signed(tree.change(cell.node), Units.bytes) + " growth");
 		const where = [functions.file[func], functions.module[func]].filter(Boolean).join("  \u00b7  ");
@@ -189,7 +200,7 @@ const Flame = (() => {
 		const room = cell.width - 2 * PAD;
 		if (room < 14)
 			return;
-		const text = fit(ctx, nameOf(cell.node), room);
+		const text = fit(ctx, labelOf(cell), room);
 		ctx.fillText(text, cell.x + PAD, y + ROW / 2 + 0.5);
 		const used = widthOf(ctx, text) + 14;
 		const side = Measures.text(measures, State.state.key, tree.net(cell.node));
@@ -244,6 +255,9 @@ const Flame = (() => {
 				drawCell(ctx, cell);
 			drawFocus(ctx);
 		}
+		if (toZoomed)
+			byId("flame-box").scrollTop = Math.max(0, layout.zoomRow - 3) * ROW;
+		toZoomed = false;
 		trail(node);
 		byId("zoom-out").disabled = path.length === 0;
 	}
@@ -343,6 +357,7 @@ const Flame = (() => {
 			tree = makeTree();
 			focus = -1;
 		}
+		toZoomed = toZoomed || has("zoom");
 		byId("colour").options[1].textContent = measures.compared ? "change" : "growth";
 		byId("colour").value = State.state.colour;
 		byId("invert").checked = Boolean(State.state.invert);
@@ -384,5 +399,8 @@ const Flame = (() => {
 		return cell ? {x: cell.x + cell.width / 2, y: cell.row * ROW + ROW / 2, width: cell.width, row: cell.row} : null;
 	}
 
-	return {begin, update, redraw, draw, where, zoomOut, cells: () => layout.cells.length};
+	// For tests: what the cells say, from the top row down.
+	const labels = () => layout.cells.filter(c => c.node >= 0).map(labelOf);
+
+	return {begin, update, redraw, draw, where, labels, zoomOut, cells: () => layout.cells.length};
 })();

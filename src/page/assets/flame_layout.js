@@ -2,7 +2,7 @@
 // flame_layout.js - which frames a flame graph of some width shows, and where: nothing narrower than half a pixel.
 const FlameLayout = (() => {
 	"use strict";
-	const LEAST = 0.5, ROWS_MAX = 700;
+	const LEAST = 0.5, ROWS_MAX = 300, UP_MAX = 20;
 
 	// The node that a path of functions from the root leads to, as far as it goes: {node, path}.
 	function resolve(tree, path) {
@@ -38,21 +38,35 @@ const FlameLayout = (() => {
 			put({node: -1, x, width: weight / perPixel, row, more: count, parent: cell.node});
 	}
 
-	// Cells of the tree zoomed to a node: {cells, rows: cells of each row by x}.  Ancestors of it take the whole width.
+	// The root, the last ancestors, and the node itself, each {node, gap}; gap: how many nodes a cell stands for besides its own.
+	function pathTo(tree, zoom) {
+		const up = [];
+		for (let node = zoom; node >= 0; node = tree.parent(node))
+			up.unshift({node, gap: 0});
+		const gap = up.length - 2 - UP_MAX;
+		if (gap > 1)
+			up.splice(1, gap, {node: up[gap].node, gap: gap - 1});
+		return up;
+	}
+
+	// Cells of the tree zoomed to a node: {cells, rows: cells of each row by x}.  Ancestors of it take the whole width.  isCut: what
+	// is below such a cell has no row here.
 	function lay(tree, zoom, width) {
-		const cells = [], rows = [], up = [];
+		const cells = [], rows = [], up = pathTo(tree, zoom);
 		const put = cell => {
 			cells.push(cell);
 			(rows[cell.row] = rows[cell.row] || []).push(cell);
 		};
-		for (let node = zoom; node >= 0; node = tree.parent(node))
-			up.unshift(node);
-		up.forEach((node, row) => put({node, x: 0, width, row, more: 0}));
+		up.forEach(({node, gap}, row) => put({node, x: 0, width, row, more: 0, gap}));
 		const perPixel = (tree.weight(zoom) || 1) / width;
 		for (let i = up.length - 1; i < cells.length; i++) {
 			const cell = cells[i];
-			if (cell.node >= 0 && cell.row + 1 < ROWS_MAX)
+			if (cell.node < 0)
+				continue;
+			if (cell.row + 1 < ROWS_MAX)
 				placeChildren(tree, cell, cell.row + 1, perPixel, put);
+			else
+				cell.isCut = tree.children(cell.node, LEAST * perPixel).list.length > 0;
 		}
 		return {cells, rows, zoomRow: up.length - 1};
 	}

@@ -108,7 +108,7 @@ const Page = (() => {
 	function settle() {
 		const {state} = State;
 		const known = Measures.keys(model), compared = model.sides.length > 1;
-		if (!known[state.key])
+		if (!Object.hasOwn(known, state.key))
 			state.key = known[model.key] && !compared ? model.key : "live";
 		if (!["module", "growth", "name"].includes(state.colour))
 			state.colour = compared ? "growth" : "module";

@@ -3,6 +3,7 @@
 const Stacks = (() => {
 	"use strict";
 	const FIRST = 5, MORE = 20;
+	const HEAD = 50, TAIL = 20; /* entries of a long call stack that are shown at once */
 	const {byId, make} = Dom;
 	let model, shown = FIRST, now = null;
 
@@ -29,34 +30,43 @@ const Stacks = (() => {
 			make("span", {className: "where", textContent: where, title: file || frames.texts[frames.module[frame]]}));
 	}
 
-	// The innermost first; library frames in a row behind a button.
-	function frameList(stack) {
-		const {parent, frame} = model.fileNodes, list = make("ol", {}), {frames} = model;
-		let hidden = [];
-		const flush = () => {
-			if (!hidden.length)
-				return;
-			const items = hidden.map(frameItem);
-			const words = hidden.length + " library frame" + (hidden.length === 1 ? "" : "s");
-			const button = make("button", {type: "button", textContent: "\u22ef " + words});
-			const item = make("li", {}, button);
-			button.onclick = () => item.replaceWith(...items);
-			list.append(item);
-			hidden = [];
-		};
-		for (let node = model.stacks.file[stack]; node > 0; node = parent[node]) {
-			if (!frames.own[frame[node]]) {
-				hidden.push(frame[node]);
-				continue;
-			}
-			flush();
-			list.append(frameItem(frame[node]));
-		}
-		flush();
-		return list;
+	const plural = (value, noun) => Units.count(value) + " " + noun + (value === 1 ? "" : "s");
+
+	// An item with a button that the elements of entries take the place of.
+	function behind(entries, words) {
+		const button = make("button", {type: "button", textContent: "\u22ef " + words}), item = make("li", {}, button);
+		button.onclick = () => item.replaceWith(...elements(entries));
+		return item;
 	}
 
-	const plural = (value, noun) => Units.count(value) + " " + noun + (value === 1 ? "" : "s");
+	// An entry is {frame}, or {run} of library frames.
+	const elementOf = entry => entry.run ? behind(entry.run, plural(entry.run.length, "library frame")) : frameItem(entry.frame);
+
+	// Of many entries those in the middle are behind a button: a recursion may have any number.
+	function elements(entries) {
+		if (entries.length <= HEAD + TAIL)
+			return entries.map(elementOf);
+		const middle = entries.slice(HEAD, -TAIL), count = middle.reduce((sum, {run}) => sum + (run ? run.length : 1), 0);
+		return [...entries.slice(0, HEAD).map(elementOf), behind(middle, plural(count, "more frame")), ...entries.slice(-TAIL).map(elementOf)];
+	}
+
+	// The innermost first; library frames in a row are one entry.
+	function frameList(stack) {
+		const {parent, frame} = model.fileNodes, {own} = model.frames, entries = [];
+		let run = null;
+		for (let node = model.stacks.file[stack]; node > 0; node = parent[node]) {
+			const entry = {frame: frame[node]};
+			if (own[entry.frame]) {
+				entries.push(entry);
+				run = null;
+			} else if (run) {
+				run.push(entry);
+			} else {
+				entries.push({run: run = [entry]});
+			}
+		}
+		return make("ol", {}, ...elements(entries));
+	}
 
 	function figures(stack, measures, values, total) {
 		const {key} = State.state, s = model.stacks;
