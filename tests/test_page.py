@@ -349,11 +349,14 @@ def test_two_profiles_are_compared(browser, pair):
     assert rows["remember"] == ("+440.0 KiB", "120.0 KiB", "560.0 KiB")
     assert browser.column("name")[0] == "remember"
     assert not browser.eval("Flame.where('load_cache')") and flame_cell(browser, "remember")
+    assert flame_cell(browser, "remember")["tone"] == "up3"  # 120 of 560 were there
     browser("click", selector="#table .row")
     assert "60.0 KiB before" in browser.text("#detail")
-    for key in "2341":
+    for key in "2413":
         browser.key(key)
-    browser.key("i", "l")
+    # A colour says what part of what was there has changed: in main() 15 %, for its cache is in both.
+    assert flame_cell(browser, "main")["tone"] in ("up1", "up2") and flame_cell(browser, "render")["tone"] == "up3"
+    browser.key("1", "i", "l")
     for tab in ("function", "file", "module", "thread"):
         browser("click", selector="#groups [data-value=%s]" % tab)
         assert browser.column("name")

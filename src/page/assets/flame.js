@@ -42,7 +42,14 @@ const Flame = (() => {
 	}
 
 	const isChange = () => measures.compared || State.state.key === "growth";
-	const changes = () => measures.compared ? measures[State.state.key] : measures.growth;
+
+	// By call stack: what changed, and the more of what there was before and after.
+	function changes() {
+		const {before, after, compared, growth, live} = measures;
+		if (compared)
+			return {change: measures[State.state.key], base: before.map((value, i) => Math.max(value, after[i]))};
+		return {change: growth, base: live.map((value, i) => Math.max(value, value - growth[i]))};
+	}
 
 	// What is written into a cell.
 	function labelOf(cell) {
@@ -101,7 +108,7 @@ const Flame = (() => {
 
 	// By how much of what it has a frame has grown or shrunk in the time.
 	function growthTone(node) {
-		const change = tree.change(node), base = Math.max(tree.weight(node), Math.abs(change));
+		const change = tree.change(node), base = tree.base(node);
 		const part = base ? change / base : 0;
 		if (Math.abs(part) < 0.01)
 			return "same";
@@ -396,7 +403,7 @@ const Flame = (() => {
 	// For tests: where a function's widest frame is, in CSS pixels of the canvas.
 	function where(name) {
 		const cell = layout.cells.filter(c => c.node >= 0 && nameOf(c.node) === name).sort((a, b) => b.width - a.width)[0];
-		return cell ? {x: cell.x + cell.width / 2, y: cell.row * ROW + ROW / 2, width: cell.width, row: cell.row} : null;
+		return cell ? {x: cell.x + cell.width / 2, y: cell.row * ROW + ROW / 2, width: cell.width, row: cell.row, tone: tone(cell.node)} : null;
 	}
 
 	// For tests: what the cells say, from the top row down.

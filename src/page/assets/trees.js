@@ -124,13 +124,16 @@ const Trees = (() => {
 		return false;
 	}
 
-	// layout: {shape, child, next} of topDownLayout(), for many measures.
-	function topDown(model, layout, values, change) {
+	// layout: {shape, child, next} of topDownLayout(), for many measures.  change, base: of each call stack, how much it changed and of
+	// how much; null: not known.
+	function topDown(model, layout, values, {change, base}) {
 		const {child, next} = layout, shape = layout.shape;
 		const net = sums(model, shape, values), weight = isSigned(values) ? sums(model, shape, values, Math.abs) : net;
 		const changes = change ? change === values ? net : sums(model, shape, change) : null;
+		let bases = null;
 		return {
 			weight: n => weight[n], net: n => net[n], change: n => changes ? changes[n] : 0,
+			base: n => (bases = bases || sums(model, shape, base))[n],
 			func: n => shape.func[n], parent: n => shape.parent[n], first: n => shape.first ? shape.first[n] : n,
 			children(n, least) {
 				const found = {list: [], count: 0, weight: 0};
@@ -164,11 +167,13 @@ const Trees = (() => {
 	}
 
 	class CallerTree {
-		constructor(model, library, ownAncestor, values, change) {
+		// change, base: as of topDown(), of the call stacks that have a value.
+		constructor(model, library, ownAncestor, values, {change, base}) {
 			this.model = model;
 			this.own = library ? null : ownAncestor;
 			this.values = values;
 			this.changes = change;
+			this.bases = base;
 			this.nodes = [];
 			this.slot = new Int32Array(model.functions.count);
 			const members = [], at = [];
@@ -183,15 +188,16 @@ const Trees = (() => {
 		}
 
 		add(parent, func, members, at, isRoot) {
-			const {values, changes} = this;
-			let weight = 0, net = 0, change = 0;
+			const {values, changes, bases} = this;
+			let weight = 0, net = 0, change = 0, base = 0;
 			for (let m = 0; m < members.length; m++) {
 				const i = members[m];
 				weight += Math.abs(values[i]);
 				net += values[i];
 				change += changes ? changes[i] : 0;
+				base += bases[i];
 			}
-			this.nodes.push({parent, func, members, at, weight, net, change, isRoot, found: null});
+			this.nodes.push({parent, func, members, at, weight, net, change, base, isRoot, found: null});
 			return this.nodes.length - 1;
 		}
 
@@ -255,6 +261,7 @@ const Trees = (() => {
 		weight(n) { return this.nodes[n].weight; }
 		net(n) { return this.nodes[n].net; }
 		change(n) { return this.nodes[n].change; }
+		base(n) { return this.nodes[n].base; }
 		func(n) { return this.nodes[n].func; }
 		parent(n) { return this.nodes[n].parent; }
 		first() { return -1; }
