@@ -40,10 +40,8 @@ static int set_option(struct request *request, int option, char **argv)
 	case OPTION_HELP:
 		cmd_help_print(cmd_find("bundle"));
 		return CMD_OK;
-	case ':':
-		return cmd_usage("bundle", "%s needs an argument", argv[optind - 1]);
 	default:
-		return cmd_usage("bundle", "unknown option %s", argv[optind - 1]);
+		return cmd_bad_option("bundle", option, argv);
 	}
 }
 

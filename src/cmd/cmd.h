@@ -37,6 +37,10 @@ int cmd_fail(const char *verb, const struct error *err);
 /* Prints "pmem VERB: message" and how to get help on stderr; returns CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What getopt_long(), with ":" at the start of its letters, calls ':' or '?': an option without its argument, or an unknown one.  As
+ * cmd_usage(). */
+int cmd_bad_option(const char *verb, int option, char *const *argv);
+
 /* Prints the help of a verb on stdout. */
 void cmd_help_print(const struct cmd *cmd);
 

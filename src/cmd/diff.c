@@ -172,10 +172,8 @@ static int parse(int argc, char **argv, struct request *request)
 	opterr = 0;
 	optind = 1;
 	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-		if (option == ':')
-			return cmd_usage("diff", "%s needs an argument", argv[optind - 1]);
-		if (option == '?')
-			return cmd_usage("diff", "unknown option %s", argv[optind - 1]);
+		if (option == ':' || option == '?')
+			return cmd_bad_option("diff", option, argv);
 		code = set_option(request, option, optarg);
 		if (code != NEXT)
 			return code;

@@ -134,10 +134,8 @@ static int set_option(struct request *request, int option, char **argv)
 	case OPTION_HELP:
 		cmd_help_print(cmd_find("export"));
 		return CMD_OK;
-	case ':':
-		return cmd_usage("export", "%s needs an argument", argv[optind - 1]);
 	default:
-		return cmd_usage("export", "unknown option %s", argv[optind - 1]);
+		return cmd_bad_option("export", option, argv);
 	}
 }
 

@@ -41,10 +41,8 @@ static int set_option(struct request *request, int option, char **argv)
 	case OPTION_HELP:
 		cmd_help_print(cmd_find("html"));
 		return CMD_OK;
-	case ':':
-		return cmd_usage("html", "%s needs an argument", argv[optind - 1]);
 	default:
-		return cmd_usage("html", "unknown option %s", argv[optind - 1]);
+		return cmd_bad_option("html", option, argv);
 	}
 }
 

@@ -39,7 +39,7 @@ static int parse(int argc, char **argv, struct request *request)
 			return CMD_OK;
 		}
 		if (option != OPTION_JSON)
-			return cmd_usage("info", "unknown option %s", argv[optind - 1]);
+			return cmd_bad_option("info", option, argv);
 		request->as_json = true;
 	}
 	if (argc - optind > 1)

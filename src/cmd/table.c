@@ -2,6 +2,7 @@
 /*
  * table.c - the subcommands: `pmem help`, the completions' test and main() read this table.
  */
+#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -157,6 +158,13 @@ int cmd_usage(const char *verb, const char *format, ...)
 	print_line(verb, &err);
 	fprintf(stderr, "To see how it is used: pmem help %s\n", verb);
 	return CMD_USAGE;
+}
+
+int cmd_bad_option(const char *verb, int option, char *const *argv)
+{
+	if (option == ':')
+		return cmd_usage(verb, "%s needs an argument", argv[optind - 1]);
+	return cmd_usage(verb, "unknown option %s", argv[optind - 1]);
 }
 
 void cmd_help_print(const struct cmd *cmd)

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * gzip.h - writes a gzip file (RFC 1952) to a stream as it goes, by zlib.
+ * gzip.h - writes a gzip file (RFC 1952) to a stream as it goes.
  */
 #ifndef PMEM_EXPORT_GZIP_H
 #define PMEM_EXPORT_GZIP_H
 #include <stdbool.h>
 #include <stdio.h>
-#include <zlib.h>
 
-#include "base/error.h"
+#include "base/deflater.h"
 
 struct gzip {
-	FILE *file;
-	z_stream stream;
-	unsigned char out[64 * 1024];
+	struct deflater deflater;
 };
 
 /* False: no memory.  Ends with gzip_end(). */

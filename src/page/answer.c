@@ -47,23 +47,40 @@ void answer_escaped(FILE *file, const char *text)
 	free(clean);
 }
 
+/* Output that becomes text. */
+struct capture {
+	struct output out;
+	char *text;
+	size_t size;
+};
+
+static bool begin_capture(struct capture *capture)
+{
+	*capture = (struct capture){.out = {.width = WIDE}};
+	capture->out.file = open_memstream(&capture->text, &capture->size);
+	return capture->out.file != NULL;
+}
+
+/* The text, to be freed; NULL: no memory. */
+static char *end_capture(struct capture *capture)
+{
+	if (fclose(capture->out.file) == 0)
+		return capture->text;
+	free(capture->text);
+	return NULL;
+}
+
 /* What a part of the report prints, to be freed; NULL: no memory. */
 static char *printed(const struct report *report, void (*print)(const struct report *report))
 {
 	struct report wide = *report;
-	struct output out = {.width = WIDE};
-	char *text = NULL;
-	size_t size;
+	struct capture capture;
 
-	out.file = open_memstream(&text, &size);
-	if (!out.file)
+	if (!begin_capture(&capture))
 		return NULL;
-	wide.out = &out;
+	wide.out = &capture.out;
 	print(&wide);
-	if (fclose(out.file) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return end_capture(&capture);
 }
 
 static const char *skip_blanks(const char *text)
@@ -121,19 +138,13 @@ void answer_write(const struct report *report, FILE *file)
 static char *printed_diff(const struct diff_page *diff, void (*print)(const struct diff_page *diff))
 {
 	struct diff_page wide = *diff;
-	struct output out = {.width = WIDE};
-	char *text = NULL;
-	size_t size;
+	struct capture capture;
 
-	out.file = open_memstream(&text, &size);
-	if (!out.file)
+	if (!begin_capture(&capture))
 		return NULL;
-	wide.out = &out;
+	wide.out = &capture.out;
 	print(&wide);
-	if (fclose(out.file) == 0)
-		return text;
-	free(text);
-	return NULL;
+	return end_capture(&capture);
 }
 
 /* "live  +1 B    calls +1 %" is read as "live +1 B, calls +1 %": in HTML blanks are one. */

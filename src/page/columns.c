@@ -65,29 +65,39 @@ static void put(struct column *column, size_t at, uint64_t value)
 	}
 }
 
-void columns_add(struct columns *columns, const char *name, const uint64_t *values, size_t count)
+/* Numbers of either size. */
+struct numbers {
+	const uint64_t *large; /* NULL: small */
+	const uint32_t *small;
+	size_t count;
+};
+
+static uint64_t number_at(const struct numbers *numbers, size_t i)
+{
+	return numbers->large ? numbers->large[i] : numbers->small[i];
+}
+
+static void add(struct columns *columns, const char *name, const struct numbers *numbers)
 {
 	struct column *column;
 	uint64_t largest = 0;
 
-	for (size_t i = 0; i < count; i++)
-		largest = values[i] > largest ? values[i] : largest;
-	column = new_column(columns, name, count, width_of(largest));
-	for (size_t i = 0; column && i < count; i++)
-		put(column, i, values[i]);
+	for (size_t i = 0; i < numbers->count; i++)
+		largest = number_at(numbers, i) > largest ? number_at(numbers, i) : largest;
+	column = new_column(columns, name, numbers->count, width_of(largest));
+	for (size_t i = 0; column && i < numbers->count; i++)
+		put(column, i, number_at(numbers, i));
+}
+
+void columns_add(struct columns *columns, const char *name, const uint64_t *values, size_t count)
+{
+	add(columns, name, &(struct numbers){.large = values, .count = count});
 }
 
 void columns_add_small(struct columns *columns, const char *name, const uint32_t *values,
 		       size_t count)
 {
-	struct column *column;
-	uint32_t largest = 0;
-
-	for (size_t i = 0; i < count; i++)
-		largest = values[i] > largest ? values[i] : largest;
-	column = new_column(columns, name, count, width_of(largest));
-	for (size_t i = 0; column && i < count; i++)
-		put(column, i, values[i]);
+	add(columns, name, &(struct numbers){.small = values, .count = count});
 }
 
 void columns_add_bytes(struct columns *columns, const char *name, const void *bytes, size_t count)

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pack.c - zlib's output, in Base64.
- *
- * deflate() fills a whole round before any of it is written, so that only the last one needs padding.
+ * pack.c - zlib's output, in Base64: a round is a multiple of three bytes, so that only the last one needs padding.
  */
 #include "page/pack.h"
 
-#include <limits.h>
+#include <assert.h>
 #include <stdint.h>
 
-bool pack_begin(struct pack *pack, FILE *file, struct error *err)
-{
-	pack->file = file;
-	pack->stream = (z_stream){0};
-	if (deflateInit(&pack->stream, Z_DEFAULT_COMPRESSION) != Z_OK)
-		return error_set(err, "no memory to compress");
-	pack->stream.next_out = pack->bytes;
-	pack->stream.avail_out = PACK_ROUND;
-	return true;
-}
+static_assert(DEFLATER_ROUND % 3 == 0, "no padding inside");
 
 /* Of the three bytes at from, size are there. */
 static void put_group(const unsigned char *from, size_t size, char *to)
@@ -37,47 +26,30 @@ static void put_group(const unsigned char *from, size_t size, char *to)
 	to[3] = size > 2 ? digits[group & 63] : '=';
 }
 
-static void put_round(struct pack *pack)
+static void put_round(void *context, const unsigned char *bytes, size_t size)
 {
-	size_t size = PACK_ROUND - pack->stream.avail_out, at, length = 0;
+	struct pack *pack = context;
+	size_t at, length = 0;
 
 	for (at = 0; at < size; at += 3, length += 4)
-		put_group(pack->bytes + at, size - at, pack->text + length);
+		put_group(bytes + at, size - at, pack->text + length);
 	fwrite(pack->text, 1, length, pack->file);
-	pack->stream.next_out = pack->bytes;
-	pack->stream.avail_out = PACK_ROUND;
 }
 
-/* flush: Z_NO_FLUSH or Z_FINISH. */
-static void feed(struct pack *pack, int flush)
+bool pack_begin(struct pack *pack, FILE *file, struct error *err)
 {
-	bool is_full;
-
-	do {
-		deflate(&pack->stream, flush);
-		is_full = pack->stream.avail_out == 0;
-		if (is_full)
-			put_round(pack);
-	} while (is_full);
+	pack->file = file;
+	pack->deflater.sink = put_round;
+	pack->deflater.context = pack;
+	return deflater_begin(&pack->deflater, DEFLATER_ZLIB, err);
 }
 
 void pack_write(struct pack *pack, const void *bytes, size_t size)
 {
-	/* The field of zlib is not const where its build does not say so; it only reads. */
-	pack->stream.next_in = (unsigned char *)(uintptr_t)bytes;
-	while (size > 0) {
-		size_t part = size < UINT_MAX ? size : UINT_MAX;
-
-		pack->stream.avail_in = (unsigned)part;
-		feed(pack, Z_NO_FLUSH);
-		size -= part;
-	}
+	deflater_write(&pack->deflater, bytes, size);
 }
 
 void pack_end(struct pack *pack)
 {
-	pack->stream.avail_in = 0;
-	feed(pack, Z_FINISH);
-	put_round(pack);
-	deflateEnd(&pack->stream);
+	deflater_end(&pack->deflater);
 }

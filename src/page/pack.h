@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * pack.h - compresses bytes (RFC 1950, by zlib) and writes them to a stream as Base64 (RFC 4648), as they come.
+ * pack.h - compresses bytes (RFC 1950) and writes them to a stream as Base64 (RFC 4648), as they come.
  *
  * What a page can hold and a browser can take apart without help.
  */
@@ -9,17 +9,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <zlib.h>
 
-#include "base/error.h"
-
-enum { PACK_ROUND = 48 * 1024 }; /* a multiple of 3 */
+#include "base/deflater.h"
 
 struct pack {
 	FILE *file;
-	z_stream stream;
-	unsigned char bytes[PACK_ROUND]; /* compressed, not written yet */
-	char text[PACK_ROUND / 3 * 4];
+	struct deflater deflater;
+	char text[DEFLATER_ROUND / 3 * 4];
 };
 
 /* False: no memory.  Ends with pack_end(). */

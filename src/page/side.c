@@ -11,6 +11,7 @@
 #include "export/clean.h"
 #include "export/export.h"
 #include "report/histogram.h"
+#include "report/json_counts.h"
 #include "report/name.h"
 #include "report/rss_words.h"
 
@@ -264,10 +265,7 @@ static void put_threads(const struct profile *profile, struct json *json)
 		json_key_uint(json, "tid", thread->tid);
 		json_key_uint(json, "owners", thread->owners);
 		json_key_uint(json, "level", thread->level);
-		json_key_uint(json, "alloc_bytes", thread->counts.alloc_bytes);
-		json_key_uint(json, "alloc_blocks", thread->counts.alloc_count);
-		json_key_uint(json, "free_bytes", thread->counts.free_bytes);
-		json_key_uint(json, "free_blocks", thread->counts.free_count);
+		json_counts(json, &thread->counts);
 		json_key_uint(json, "temporary_blocks", thread->counts.temporary_count);
 		json_end(json);
 	}

@@ -13,6 +13,7 @@
 #include "profile/rss.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
+#include "report/json_counts.h"
 #include "report/report.h"
 
 enum { SCHEMA = 1 };
@@ -164,10 +165,7 @@ static void put_totals(struct json *json, const struct profile *profile)
 	json_object(json);
 	json_key_uint(json, "live_bytes", live);
 	json_key_uint(json, "live_blocks", profile_live_count(totals));
-	json_key_uint(json, "alloc_bytes", totals->alloc_bytes);
-	json_key_uint(json, "alloc_blocks", totals->alloc_count);
-	json_key_uint(json, "free_bytes", totals->free_bytes);
-	json_key_uint(json, "free_blocks", totals->free_count);
+	json_counts(json, totals);
 	json_key_uint(json, "temporary_blocks", totals->temporary_count);
 	put_bounds(json, profile, totals);
 	json_key_uint(json, "peak_live_bytes", peak > live ? peak : live);
@@ -269,10 +267,7 @@ static void put_threads(struct json *json, const struct profile *profile)
 		json_key_uint(json, "owners", thread->owners);
 		json_key_uint(json, "level", thread->level);
 		json_key_bool(json, "running", thread->running);
-		json_key_uint(json, "alloc_bytes", thread->counts.alloc_bytes);
-		json_key_uint(json, "alloc_blocks", thread->counts.alloc_count);
-		json_key_uint(json, "free_bytes", thread->counts.free_bytes);
-		json_key_uint(json, "free_blocks", thread->counts.free_count);
+		json_counts(json, &thread->counts);
 		json_key_uint(json, "temporary_blocks", thread->counts.temporary_count);
 		json_end(json);
 	}
@@ -420,10 +415,7 @@ static void put_stack(struct json *json, const struct report *report, uint32_t i
 	json_key_bool(json, "inexact", stack->inexact);
 	json_key_uint(json, "live_bytes", profile_live_bytes(counts));
 	json_key_uint(json, "live_blocks", profile_live_count(counts));
-	json_key_uint(json, "alloc_bytes", counts->alloc_bytes);
-	json_key_uint(json, "alloc_blocks", counts->alloc_count);
-	json_key_uint(json, "free_bytes", counts->free_bytes);
-	json_key_uint(json, "free_blocks", counts->free_count);
+	json_counts(json, counts);
 	json_key_int(json, "peak_bytes", counts->peak_bytes);
 	json_key_int(json, "peak_blocks", counts->peak_count);
 	json_key_uint(json, "temporary_blocks", counts->temporary_count);

@@ -93,7 +93,7 @@ static void test_reads_back(void **state)
 	pack_and_compare(bytes, SIZE, SIZE);
 	for (size_t size = 0; size < 40; size++)
 		pack_and_compare(bytes + SIZE / 2, size, 7);
-	for (size_t size = PACK_ROUND - 20; size < PACK_ROUND + 10; size++)
+	for (size_t size = DEFLATER_ROUND - 20; size < DEFLATER_ROUND + 10; size++)
 		pack_and_compare(bytes + SIZE / 2, size, size);
 	free(bytes);
 }
