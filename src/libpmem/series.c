@@ -28,6 +28,8 @@ enum {
 	SLAB_GROUPS = 42,
 	SEARCH = 256, /* chunks looked at for one that can be taken over */
 	STACK_SAMPLES = SERIES_STACK_CHUNKS * FORMAT_SAMPLES,
+	ROOM_PARTS = 10, /* samples are at least 10 / 7 of what the room would allow apart: see is_too_close() */
+	ROOM_SPREAD = 7,
 	LINKS_SIZE = SERIES_CHUNKS_MAX * sizeof(uint32_t),
 };
 
@@ -276,21 +278,52 @@ static bool make_room(struct record *record, uint32_t id, uint64_t least)
 	return true;
 }
 
+static uint64_t time_at(const struct record *record, uint32_t i)
+{
+	return atomic_load_explicit(&sample_at(record, i)->time_ns, memory_order_relaxed);
+}
+
+/* True if the call stack has all the chunks that it may have, and its newest sample is so close to the one before it that samples at
+ * such distances since the first would not find room: then it makes way.  So they stay evenly spread over the whole time; if each reading
+ * were kept, halving again and again would leave the latest ones only. */
+static bool is_too_close(const struct record *record, uint64_t time_ns)
+{
+	uint32_t room = record->chunks * FORMAT_SAMPLES;
+	uint64_t distance;
+
+	if (record->samples < 2 || (record->chunks < SERIES_STACK_CHUNKS && !series.full))
+		return false;
+	distance = time_at(record, record->samples - 1u) - time_at(record, record->samples - 2u);
+	return distance < (time_ns - time_at(record, 0)) / room * ROOM_PARTS / ROOM_SPREAD;
+}
+
+/* The place for one more sample, or NULL. */
+static struct format_sample *next_place(struct record *record, const struct series_reading *reading,
+					uint32_t id, uint64_t least)
+{
+	if (is_too_close(record, reading->time_ns))
+		return sample_at(record, record->samples - 1u);
+	if (!make_room(record, id, least))
+		return NULL;
+	return sample_at(record, record->samples++);
+}
+
 void series_note(uint32_t stack_id, const struct series_reading *reading, uint64_t least)
 {
 	struct record *record = find(stack_id);
 	uint64_t last = record ? record->last_live : 0;
+	struct format_sample *place;
 
 	if (reading->live_bytes == last || (reading->live_bytes < least && last < least))
 		return;
 	if (!record)
 		record = make(stack_id);
-	if (!record || !make_room(record, stack_id, least)) {
+	place = record ? next_place(record, reading, stack_id, least) : NULL;
+	if (!place) {
 		loss_add(FORMAT_LOSS_TIMELINE, 1);
 		return;
 	}
-	write_sample(sample_at(record, record->samples), reading);
-	record->samples++;
+	write_sample(place, reading);
 	record->last_live = reading->live_bytes;
 	if (reading->live_bytes > record->most_live)
 		record->most_live = reading->live_bytes;

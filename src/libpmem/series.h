@@ -3,12 +3,13 @@
  * series.h - live bytes of single call stacks over time, in the store: a bounded number of samples.
  *
  * Samples lie in chunks (struct format_series).  A call stack has at most SERIES_STACK_CHUNKS of them; when they are full
- * every second sample is dropped, but never the first or the newest.  All together have SERIES_CHUNKS_MAX; when those are
+ * every second sample is dropped, but never the first or the newest; from then on a new sample takes the place of the newest one until that is
+ * as far from the one before it as the others are apart.  All together have SERIES_CHUNKS_MAX; when those are
  * used, the chunks of a call stack that never held as much as is worth a sample now are taken over.  Where none
  * is found a call stack must do with the chunks it has, and one without loses the sample (FORMAT_LOSS_TIMELINE).
  *
  * A sample is moved by writing it a second time before its old place is written over: a kill at any moment loses
- * at most the one being added.  All under LOCK_TIMELINE.
+ * at most the one being added, and the one whose place it takes.  All under LOCK_TIMELINE.
  */
 #ifndef PMEM_LIBPMEM_SERIES_H
 #define PMEM_LIBPMEM_SERIES_H
