@@ -8,6 +8,8 @@ import pytest
 
 import pmem_log
 import pmem_names
+import pmem_run
+import pmem_tool
 
 # Only the final snapshot, and all of it: thousands of call stacks.
 WHOLE = {"PMEM_CHURN_THRESH": "1000g", "PMEM_LOG_SNAPSHOT_MAX": "0", "PMEM_LOG_MAX": "0"}
@@ -57,6 +59,41 @@ def test_every_call_path_to_the_byte(run, programs, flags, threads, repeat):
     missing, invented, unequal = differences(want, have)
     assert not missing and not invented and not unequal, "%d missing, %d invented, %d unequal of %d; first: %r" % (
         len(missing), len(invented), len(unequal), len(want), (missing[:1], invented[:1], unequal[:1]))
+
+
+@pytest.mark.parametrize("allocator", ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_every_call_path_over_another_allocator(run, programs, allocator):
+    other = pmem_run.installed(allocator)
+    if not other:
+        pytest.skip("no %s here" % allocator)
+    tree = programs("tree.c", "-O2", out="tree-other")
+    result = run([tree, 20000, 1], {**WHOLE, "LD_PRELOAD": "%s:%s" % (run.lib, other)})
+    assert result.code == 0, result.err
+    assert differences(truth(result.out), logged(result.log_of(tree.name))) == ([], [], [])
+
+
+def hill(run, lib, programs, tmp_path, *words):
+    """(stacks of the site, totals) of the report on programs/hill.c, without the snapshots and points that put a peak right."""
+    result = run([programs("hill.c", "-O1", "-g", "-pthread"), *words], {"PMEM_LOG": "0", "PMEM_TIMELINE_MS": "0"})
+    assert result.code == 0, result.err
+    report = json.loads(pmem_tool.Tool(lib, tmp_path)("report", "--json", *result.folder.glob("*.prof")).stdout)
+    return [s for s in report["stacks"] if any(f["function"] == "climb" for f in s["frames"])], report["totals"]
+
+
+@pytest.mark.parametrize("size", [24, 1000])
+def test_the_peak_to_the_byte(run, lib, programs, tmp_path, size):
+    (climb,), totals = hill(run, lib, programs, tmp_path, 10007, size)
+    assert (climb["peak_bytes"], climb["peak_blocks"]) == (10007 * size, 10007)
+    assert totals["peak_live_bytes"] == 10007 * (size + 8)
+
+
+def test_the_peak_of_threads_is_never_too_low_and_hardly_too_high(run, lib, programs, tmp_path):
+    """The reported one lies in [true, true + 1/1024] (peak.h)."""
+    threads, count, size = 4, 10007, 1000
+    climbs, totals = hill(run, lib, programs, tmp_path, count, size, threads)
+    least = threads * count * (size + 8)
+    assert least <= totals["peak_live_bytes"] <= least * (1 + 1 / 512) + 8192
+    assert sum(s["peak_bytes"] for s in climbs) >= threads * count * size * 1023 // 1024
 
 
 def test_many_snapshots_agree_with_one(run, programs):
