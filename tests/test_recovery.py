@@ -30,7 +30,9 @@ def test_handlers_that_jump_out_of_the_recorder_do_not_end_recording(run, tool, 
     result = run([programs("jumps_out.c"), jumps], timeout=60)
     assert (result.code, result.err) == (0, b"")
     report = read(tool, result)
-    assert live(report, "known") == (300000, 100)
+    # About one in ten thousand leaves a lock behind: new call stacks of the thread have no name of their own then, which is counted.
+    if live(report, "known") != (300000, 100):
+        assert jumps and report.losses["short_stacks"] and live(report, "[signal handler]") >= (300000, 100)
     # What was interrupted is lost, and counted.
     assert report.losses["events"] <= 2 * jumps
 

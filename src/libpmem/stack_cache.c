@@ -4,6 +4,10 @@
  *
  * Checks live in rooms of a power of two, taken from an arena that only grows: at most
  * sets * WAYS rooms of a class are ever made.
+ *
+ * A signal handler may leave an event by siglongjmp(), and thread.c then goes on with this cache: what stands between two
+ * in_order() may be the last that was written.  So at each of them a room belongs to nobody or to one, never to two, and
+ * what is lost is a room.
  */
 #include "libpmem/stack_cache.h"
 
@@ -36,6 +40,12 @@ static size_t sets_size(uint64_t sets)
 		       sizeof(struct stack_cache_state));
 }
 
+/* What is written before is written before what is written after, for a handler on this thread. */
+static inline void in_order(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 /* Empty sets.  False: no memory, nothing was changed. */
 static bool make_sets(struct stack_cache *cache, uint64_t sets)
 {
@@ -45,8 +55,10 @@ static bool make_sets(struct stack_cache *cache, uint64_t sets)
 		loss_add(FORMAT_LOSS_MEMORY, 1);
 		return false;
 	}
-	cache->entries = entries;
+	/* There are never fewer of them than the mask says. */
 	cache->states = (void *)(entries + sets * STACK_CACHE_WAYS);
+	cache->entries = entries;
+	in_order();
 	cache->mask = sets - 1;
 	return true;
 }
@@ -90,6 +102,22 @@ static struct stack_check_group *room_next(const struct stack_check_group *room)
 	return (struct stack_check_group *)room->words[0];
 }
 
+static bool new_arena(struct stack_cache *cache)
+{
+	struct stack_check_group *arena = sys_map(ARENA_GROUPS * sizeof(*arena));
+
+	cache->arena_left = 0;
+	in_order();
+	if (!arena) {
+		loss_add(FORMAT_LOSS_MEMORY, 1);
+		return false;
+	}
+	cache->arena = arena + ARENA_SKIP;
+	in_order();
+	cache->arena_left = ARENA_GROUPS - ARENA_SKIP;
+	return true;
+}
+
 static struct stack_check_group *room_make(struct stack_cache *cache, uint16_t room_class)
 {
 	struct stack_check_group *room = cache->free[room_class];
@@ -97,31 +125,31 @@ static struct stack_check_group *room_make(struct stack_cache *cache, uint16_t r
 
 	if (room) {
 		cache->free[room_class] = room_next(room);
+		in_order();
 		return room;
 	}
-	if (cache->arena_left < size) {
-		cache->arena = sys_map(ARENA_GROUPS * sizeof(*room));
-		if (!cache->arena) {
-			loss_add(FORMAT_LOSS_MEMORY, 1);
-			cache->arena_left = 0;
-			return NULL;
-		}
-		cache->arena += ARENA_SKIP;
-		cache->arena_left = ARENA_GROUPS - ARENA_SKIP;
-	}
+	if (cache->arena_left < size && !new_arena(cache))
+		return NULL;
 	room = cache->arena;
-	cache->arena += size;
 	cache->arena_left -= size;
+	in_order();
+	cache->arena = room + size;
+	in_order();
 	return room;
 }
 
 /* The entry's, if it has one. */
-static void room_free(struct stack_cache *cache, const struct stack_cache_entry *entry)
+static void room_free(struct stack_cache *cache, struct stack_cache_entry *entry)
 {
-	if (!entry->groups)
+	struct stack_check_group *room = entry->groups;
+
+	entry->groups = NULL;
+	in_order();
+	if (!room)
 		return;
-	entry->groups->words[0] = (uintptr_t)cache->free[entry->room_class];
-	cache->free[entry->room_class] = entry->groups;
+	room->words[0] = (uintptr_t)cache->free[entry->room_class];
+	in_order();
+	cache->free[entry->room_class] = room;
 }
 
 /* More sets, empty ones; if there is no memory for them, the old ones stay. */
@@ -162,7 +190,9 @@ static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry
 	if (entry->groups && entry->room_class == room_class)
 		return true;
 	room_free(cache, entry);
+	in_order();
 	entry->room_class = room_class;
+	in_order();
 	entry->groups = room_make(cache, room_class);
 	return entry->groups != NULL;
 }
@@ -285,6 +315,7 @@ static __attribute__((noinline)) void put(struct stack_cache *cache, const struc
 	entry = &cache->entries[number * STACK_CACHE_WAYS +
 				cache->states[number].victim++ % STACK_CACHE_WAYS];
 	entry->slot = 0;
+	in_order();
 	if (!entry_fit(cache, entry, count))
 		return;
 	copy_groups(entry->groups, cache->scratch, count);
@@ -294,6 +325,7 @@ static __attribute__((noinline)) void put(struct stack_cache *cache, const struc
 	stack_cache_set_sizes(entry);
 	entry->mappings = unwind->mappings;
 	entry->key = key;
+	in_order();
 	entry->slot = leaf->slot + (unwind->flags & UNWIND_UNCLEAN ? STACK_CACHE_UNCLEAN : 0);
 	cache->any_unclean |= unwind->flags & UNWIND_UNCLEAN;
 }
