@@ -21,7 +21,7 @@ def read(tool, result):
 
 
 def live(report, function):
-    stacks = [s for s in report.document["stacks"] if any(f.symbol == function for f in s["frames"])]
+    stacks = [s for s in report.document["stacks"] if any(function in (f.symbol, f.mark) for f in s["frames"])]
     return sum(s["live_bytes"] for s in stacks), sum(s["live_blocks"] for s in stacks)
 
 
