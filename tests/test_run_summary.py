@@ -185,7 +185,8 @@ def test_growth_that_ended_in_freeing_is_not_called_growth(tool):
     assert 300 < rate < 700  # 600 if sleeping took no longer than asked
     killed = tool("run", os.path.realpath(sys.executable), "-c", code + "\nimport os; os.kill(os.getpid(), 9)")
     verdict = next(l for l in lines(killed) if l.startswith("  verdict  "))
-    assert re.match(r"  verdict  growing \S+ MiB/min since \d\d:\d\d:\d\d: \S.* makes (>99|\d+) % of it, holds 3\d\.\d MiB$",
+    assert re.match(r"  verdict  growing \S+ MiB/min since \d\d:\d\d:\d\d: \S.* makes (>99|\d+) % of it, "
+                    r"holds 3\d\.\d MiB, steady \(p < 0\.001\); none of its \d+ blocks was freed$",
                     verdict), verdict
 
 
@@ -208,10 +209,12 @@ def rate_is_right(text):
 def test_the_grower_is_named_not_the_largest(tool, programs, how):
     verdict, report = verdict_and_report(tool, programs, how)
     assert re.fullmatch(r"  verdict  growing \S+ MiB/min since \d\d:\d\d:\d\d: "
-                        r"note_timeout \(grower\.c:\d+\) makes 100 % of it, holds 960\.0 KiB", verdict)
+                        r"note_timeout \(grower\.c:\d+\) makes 100 % of it, holds 960\.0 KiB, "
+                        r"steady \(p < 0\.001\); none of its 60 blocks was freed", verdict)
     assert rate_is_right(verdict) and rate_is_right(report)
     share = "2 %" if how == "cache" else "100 %"
-    assert re.search(r"note_timeout \(grower\.c:\d+\) makes 100 %% of the growth and holds 960\.0 KiB, %s\." % share, report)
+    assert re.search(r"note_timeout \(grower\.c:\d+\) makes 100 %% of the growth and holds 960\.0 KiB, %s, "
+                     r"steady \(p < 0\.001\); none of its 60 blocks was freed\." % share, report)
 
 
 @pytest.mark.parametrize("how", ["freed", "cache-freed"])

@@ -15,9 +15,13 @@
 #include "profile/places.h"
 #include "profile/estimate.h"
 #include "profile/sites.h"
+#include "profile/verdict.h"
 #include "profile/when.h"
+#include "report/verdict_words.h"
 
 enum { FUNCTION_MAX = 80 };
+
+enum how_much { WITH_RATE, WITHOUT_RATE };
 
 static const char *base_name(const char *path)
 {
@@ -27,40 +31,46 @@ static const char *base_name(const char *path)
 }
 
 /* What the sentence needs: all of one profile. */
-struct verdict {
+struct sentence {
 	const struct profile *profile;
 	struct growth growth;
 	struct names *names;
 	struct places *places;
-	struct sites *sites; /* NULL: nobody can be named */
+	struct sites *sites;	       /* NULL: nobody can be named */
+	struct verdicts *verdicts;     /* NULL if there are no sites */
+	const struct verdict *culprit; /* NULL: no site grows */
 };
 
-static void verdict_open(struct verdict *verdict, const struct profile *profile)
+static void sentence_open(struct sentence *sentence, const struct profile *profile)
 {
 	const struct growth_interval whole = {0, profile->duration_ns};
 	struct sites_query query = {.profile = profile, .interval = whole};
 	struct error ignored;
 
-	*verdict = (struct verdict){.profile = profile};
-	growth_of_process(profile, &whole, &verdict->growth);
-	if (verdict->growth.kind != GROWTH_UNKNOWN)
-		query.interval = (struct growth_interval){verdict->growth.since_ns,
-							  verdict->growth.until_ns};
-	verdict->names = names_new(profile);
-	verdict->places = verdict->names ? places_new(profile, verdict->names) : NULL;
-	query.names = verdict->names;
-	query.places = verdict->places;
-	if (verdict->places && !sites_build(&query, &verdict->sites, &ignored))
-		verdict->sites = NULL;
+	*sentence = (struct sentence){.profile = profile};
+	growth_of_process(profile, &whole, &sentence->growth);
+	if (sentence->growth.kind != GROWTH_UNKNOWN)
+		query.interval = (struct growth_interval){sentence->growth.since_ns,
+							  sentence->growth.until_ns};
+	sentence->names = names_new(profile);
+	sentence->places = sentence->names ? places_new(profile, sentence->names) : NULL;
+	query.names = sentence->names;
+	query.places = sentence->places;
+	if (sentence->places && !sites_build(&query, &sentence->sites, &ignored))
+		sentence->sites = NULL;
+	if (sentence->sites && verdicts_find(sentence->sites, &sentence->growth, &whole,
+					     &sentence->verdicts, &ignored))
+		sentence->culprit = verdicts_culprit(sentence->verdicts);
 }
 
-static void verdict_close(struct verdict *verdict)
+static void sentence_close(struct sentence *sentence)
 {
-	sites_free(verdict->sites);
-	if (verdict->places)
-		places_free(verdict->places);
-	if (verdict->names)
-		names_free(verdict->names);
+	verdicts_free(sentence->verdicts);
+	sites_free(sentence->sites);
+	if (sentence->places)
+		places_free(sentence->places);
+	if (sentence->names)
+		names_free(sentence->names);
 }
 
 /* The function's name, cut in the middle: even short names of templates can be long. */
@@ -76,11 +86,11 @@ static void shorten(const char *name, char text[FUNCTION_MAX + 1])
 }
 
 /* "function (file:line)", "function (module)" or "module+0xoffset". */
-static void name_site(const struct verdict *verdict, const struct site *site,
+static void name_site(const struct sentence *sentence, const struct site *site,
 		      char text[RUN_VERDICT_SIZE])
 {
-	const struct place *place = places_get(verdict->places, site->place);
-	const struct profile_module *module = places_module(verdict->places, place);
+	const struct place *place = places_get(sentence->places, site->place);
+	const struct profile_module *module = places_module(sentence->places, place);
 	const struct symbol *symbol = place->symbol;
 	const char *object = module && module->path[0] ? base_name(module->path) : "[anonymous]";
 	char function[FUNCTION_MAX + 1];
@@ -89,7 +99,7 @@ static void name_site(const struct verdict *verdict, const struct site *site,
 		snprintf(text, RUN_VERDICT_SIZE, "%.100s+0x%" PRIx64, object, symbol->offset);
 		return;
 	}
-	shorten(names_short(verdict->names, place->location, symbol), function);
+	shorten(names_short(sentence->names, place->location, symbol), function);
 	if (symbol->file && symbol->line)
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s:%u)", function,
 			 base_name(symbol->file), symbol->line);
@@ -111,58 +121,92 @@ static const struct site *find_holder(const struct sites *sites)
 }
 
 /* "Session::remember (session.rs:88) holds 371.2 MiB, 90 %"; false: nobody can be named. */
-static bool say_holder(const struct verdict *verdict, char text[RUN_VERDICT_SIZE])
+static bool say_holder(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
 {
-	const struct sites *sites = verdict->sites;
+	const struct sites *sites = sentence->sites;
 	char name[RUN_VERDICT_SIZE], size[UNITS_SIZE], share[UNITS_SIZE];
 	const struct site *site;
 
 	if (!sites)
 		return false;
-	sites_sort(verdict->sites, SITES_LIVE);
+	sites_sort(sentence->sites, SITES_LIVE);
 	site = find_holder(sites);
 	if (!site)
 		return false;
-	name_site(verdict, site, name);
+	name_site(sentence, site, name);
 	snprintf(text, RUN_VERDICT_SIZE, "%.300s holds %s, %s", name,
-		 estimate_bytes(site->counts.live_bytes, verdict->profile->header.sample_bytes, size),
+		 estimate_bytes(site->counts.live_bytes, sentence->profile->header.sample_bytes,
+				size),
 		 units_share(site->counts.live_bytes, sites->totals.live_bytes, share));
 	return true;
 }
 
-static bool find_grower(const struct verdict *verdict, struct sites_grower *grower)
+static bool find_grower(const struct sentence *sentence, struct sites_grower *grower)
 {
-	if (verdict->growth.kind != GROWTH_GROWING || !verdict->sites)
+	if (sentence->growth.kind != GROWTH_GROWING || !sentence->sites)
 		return false;
-	sites_refine(verdict->sites, 1u << SITES_GROWTH);
-	return sites_find_grower(verdict->sites, grower);
+	return verdicts_grower(sentence->sites, sentence->culprit, grower);
 }
 
-/* "note_timeout (server.c:6) makes 100 % of it, holds 703.1 KiB"; false: no site grew. */
-static bool say_grower(const struct verdict *verdict, char text[RUN_VERDICT_SIZE])
+/* How the culprit grows, put behind the text. */
+static void add_how(const struct sentence *sentence, enum how_much how_much,
+		    char text[RUN_VERDICT_SIZE])
+{
+	size_t used = strlen(text);
+	FILE *file = fmemopen(text + used, RUN_VERDICT_SIZE - used, "w");
+
+	if (!file)
+		return;
+	if (how_much == WITH_RATE)
+		verdict_words_rate(sentence->profile, sentence->culprit, file);
+	else
+		verdict_words_how(sentence->profile, sentence->culprit, file);
+	fclose(file);
+	text[RUN_VERDICT_SIZE - 1] = 0;
+}
+
+/* "note_timeout (server.c:6) makes 100 % of it, holds 703.1 KiB; steady ..."; false: no site grew. */
+static bool say_grower(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
 {
 	char name[RUN_VERDICT_SIZE], size[UNITS_SIZE], share[UNITS_SIZE];
 	struct sites_grower grower;
 
-	if (!find_grower(verdict, &grower))
+	if (!find_grower(sentence, &grower))
 		return false;
-	name_site(verdict, grower.site, name);
+	name_site(sentence, grower.site, name);
 	snprintf(text, RUN_VERDICT_SIZE,
-		 verdict->growth.freed_at_end ? "%.300s made %s of the growth and held %s"
-					      : "%.300s makes %s of it, holds %s",
+		 sentence->growth.freed_at_end ? "%.300s made %s of the growth and held %s"
+					       : "%.300s makes %s of it, holds %s",
 		 name, units_share(grower.growth, grower.all_growth, share),
-		 estimate_bytes(grower.live_bytes, verdict->profile->header.sample_bytes, size));
+		 estimate_bytes(grower.live_bytes, sentence->profile->header.sample_bytes, size));
+	if (sentence->culprit && !sentence->growth.freed_at_end) {
+		strcat(text, ", ");
+		add_how(sentence, WITHOUT_RATE, text);
+	}
+	return true;
+}
+
+/* A site that grows in a heap that as a whole does not: "note_timeout (server.c:6) grows 1.2 MiB/min since ...". */
+static bool say_hidden_grower(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
+{
+	char name[RUN_VERDICT_SIZE];
+
+	if (!sentence->culprit)
+		return false;
+	name_site(sentence, verdicts_site(sentence->sites, sentence->culprit), name);
+	snprintf(text, RUN_VERDICT_SIZE, "%.300s grows ", name);
+	add_how(sentence, WITH_RATE, text);
 	return true;
 }
 
 /* "growing 34 MiB/min since 10:42:13"; "" if the timeline is too short to tell. */
-static void say_growth(const struct verdict *verdict, char text[RUN_VERDICT_SIZE])
+static void say_growth(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
 {
-	const struct growth *growth = &verdict->growth;
+	const struct growth *growth = &sentence->growth;
 	char rate[UNITS_SIZE], since[UNITS_SIZE], until[UNITS_SIZE];
 
-	units_time(when_realtime(verdict->profile, growth->since_ns), since);
-	units_time(when_realtime(verdict->profile, growth->until_ns), until);
+	units_time(when_realtime(sentence->profile, growth->since_ns), since);
+	units_time(when_realtime(sentence->profile, growth->until_ns), until);
 	units_bytes(growth->per_minute < 0 ? -(uint64_t)growth->per_minute
 					   : (uint64_t)growth->per_minute,
 		    rate);
@@ -182,19 +226,19 @@ static void say_growth(const struct verdict *verdict, char text[RUN_VERDICT_SIZE
 const char *run_verdict(const struct profile *profile, char text[RUN_VERDICT_SIZE])
 {
 	char moves[RUN_VERDICT_SIZE], blame[RUN_VERDICT_SIZE];
-	struct verdict verdict;
+	struct sentence sentence;
 
-	verdict_open(&verdict, profile);
-	say_growth(&verdict, moves);
+	sentence_open(&sentence, profile);
+	say_growth(&sentence, moves);
 	if (!profile->totals.alloc_count)
 		strcpy(blame, "no allocation was recorded");
-	else if (say_grower(&verdict, blame))
+	else if (say_grower(&sentence, blame) || say_hidden_grower(&sentence, blame))
 		;
 	else if (!profile_live_bytes(&profile->totals))
 		strcpy(blame, "everything was freed");
-	else if (!say_holder(&verdict, blame))
+	else if (!say_holder(&sentence, blame))
 		strcpy(blame, "no site can be named");
-	verdict_close(&verdict);
+	sentence_close(&sentence);
 	snprintf(text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves, moves[0] ? ": " : "", blame);
 	return text;
 }
@@ -212,18 +256,18 @@ bool run_verdict_growth(const struct profile *profile, char text[RUN_VERDICT_SIZ
 {
 	char name[RUN_VERDICT_SIZE], rate[UNITS_SIZE];
 	struct sites_grower grower;
-	struct verdict verdict;
+	struct sentence sentence;
 	bool found;
 
-	verdict_open(&verdict, profile);
-	found = find_grower(&verdict, &grower);
+	sentence_open(&sentence, profile);
+	found = find_grower(&sentence, &grower);
 	if (found) {
-		name_site(&verdict, grower.site, name);
+		name_site(&sentence, grower.site, name);
 		snprintf(text, RUN_VERDICT_SIZE, "%s %s/min%s: %.300s",
-			 verdict.growth.freed_at_end ? "grew" : "growing",
-			 units_bytes((uint64_t)verdict.growth.per_minute, rate),
-			 verdict.growth.freed_at_end ? ", then freed most of it" : "", name);
+			 sentence.growth.freed_at_end ? "grew" : "growing",
+			 units_bytes((uint64_t)sentence.growth.per_minute, rate),
+			 sentence.growth.freed_at_end ? ", then freed most of it" : "", name);
 	}
-	verdict_close(&verdict);
+	sentence_close(&sentence);
 	return found;
 }

@@ -15,7 +15,7 @@ void answer_escaped(FILE *file, const char *text);
 /* "server (pid 4711), 29 Nov 10:31:02, 12 min 4 s", without markup. */
 void answer_title(const struct report *report, FILE *file);
 
-/* Paragraphs: what makes figures wrong first, then the answer.  Sites of the report must be refined. */
+/* Paragraphs: what makes figures wrong first, then the answer.  Verdicts must be found, and sites of the report refined. */
 void answer_write(const struct report *report, FILE *file);
 
 /* The same of two profiles: what changed, and what was compared. */

@@ -13,11 +13,15 @@
 
 enum { SCHEMA = 1 }; /* of the block of data; the script checks it */
 
-/* Lines for all sites that the answer may name. */
-static void refine(const struct html_page *page)
+/* What the answer needs: verdicts, and lines for all sites that it may name. */
+static bool prepare_answer(const struct html_page *page, struct error *err)
 {
-	for (unsigned i = 0; i < page->side_count; i++)
+	for (unsigned i = 0; i < page->side_count; i++) {
+		if (!report_find_verdicts(page->sides[i].report, err))
+			return false;
 		sites_refine(page->sides[i].report->sites, (1u << SITES_KEYS) - 1);
+	}
+	return true;
 }
 
 static bool make_columns(struct html_page *page, struct columns *columns, struct error *err)
@@ -140,8 +144,7 @@ bool html_write(struct html_page *page, FILE *file, struct error *err)
 	struct columns columns = {0};
 	bool ok = make_columns(page, &columns, err);
 
-	if (ok)
-		refine(page);
+	ok = ok && prepare_answer(page, err);
 	for (size_t i = 0; ok && i < template_piece_count; i++) {
 		const struct template_piece *piece = &template_pieces[i];
 

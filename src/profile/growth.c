@@ -2,49 +2,23 @@
 /*
  * growth.c - what the timeline says: whether the heap grows, and what a call stack held at a time.
  *
- * The line is that of Theil and Sen: the median of the slopes between all pairs of points, which a
- * third of wild points cannot move.  Of all parts of the timeline that reach to its end, the longest one that is
- * close to its line counts: so a program that loads its data first and then grows is said to
- * grow since then, at the later rate.
+ * trend.c says what kind of series it is.  Here stands which points belong to it: not those in which a process gives everything back
+ * at its exit.
  */
 #include "profile/growth.h"
 
 #include <stdlib.h>
 
 /* AT_EXIT_MAX: points that freeing everything at exit may take. */
-enum {
-	POINTS = 64,
-	POINTS_MIN = 4,
-	AT_EXIT_MAX = 3,
-	RISING = 9,
-	PAIRS = POINTS * (POINTS - 1) / 2
-};
+enum { POINTS_MIN = TREND_POINTS_MIN, AT_EXIT_MAX = 3 };
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
-#define SPAN_MIN_NS (2 * SECOND_NS)
-#define NOISE_BYTES 65536.0 /* distance from the line that is never worth a word */
-
-struct point {
-	double time; /* s */
-	double live;
-};
-
-struct line {
-	double slope; /* bytes/s */
-	double base;  /* at time 0 */
-};
-
-/* The C library's own need libm. */
-static double larger(double a, double b)
-{
-	return a > b ? a : b;
-}
-
-static double distance(double a, double b)
-{
-	return a > b ? a - b : b - a;
-}
+#define SPAN_MIN 2.0	       /* s */
+#define LEAST_BYTES 16384.0    /* a smaller rise is never worth a word */
+#define LEAST_SHARE 1e-4       /* nor one that is less of the heap */
+#define NOISE_BYTES 65536.0    /* up and down by so much is steady, */
+#define NOISE_SHARE (1 / 20.0) /* and by so much of the heap */
 
 static int64_t rounded(double value)
 {
@@ -55,88 +29,33 @@ static int64_t rounded(double value)
 	return (int64_t)(value < 0 ? value - 0.5 : value + 0.5);
 }
 
-static int by_value(const void *left, const void *right)
+static double larger(double a, double b)
 {
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
+	return a > b ? a : b;
 }
 
-static double median(double *values, size_t count)
+double growth_least(double most)
 {
-	qsort(values, count, sizeof(*values), by_value);
-	return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+	return larger(LEAST_BYTES, most * LEAST_SHARE);
 }
 
-static struct line fit(const struct point *points, size_t count)
+uint64_t growth_ns(double seconds)
 {
-	double values[PAIRS];
-	struct line line;
-	size_t i, j, n = 0;
+	int64_t time_ns = rounded(seconds * (double)SECOND_NS);
 
-	for (i = 0; i < count; i++)
-		for (j = i + 1; j < count; j++)
-			if (points[j].time > points[i].time)
-				values[n++] = (points[j].live - points[i].live) /
-					      (points[j].time - points[i].time);
-	line.slope = n ? median(values, n) : 0;
-	for (i = 0; i < count; i++)
-		values[i] = points[i].live - line.slope * points[i].time;
-	line.base = median(values, count);
-	return line;
+	return time_ns > 0 ? (uint64_t)time_ns : 0;
 }
 
-static double span(const struct point *points, size_t count)
+uint64_t growth_rate_per_minute(double rate)
 {
-	return points[count - 1].time - points[0].time;
+	int64_t per_minute = rounded(rate * 60);
+
+	return per_minute > 0 ? (uint64_t)per_minute : 0;
 }
 
-static double highest(const struct point *points, size_t count)
+bool growth_too_little(const struct robust_point *points, size_t count)
 {
-	double high = 0;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		high = larger(high, points[i].live);
-	return high;
-}
-
-static double lowest(const struct point *points, size_t count)
-{
-	double low = points[0].live;
-	size_t i;
-
-	for (i = 1; i < count; i++)
-		low = points[i].live < low ? points[i].live : low;
-	return low;
-}
-
-/* True if no point is far from the line: a twentieth of the heap, or a tenth of what the line rises. */
-static bool is_close(const struct point *points, size_t count, const struct line *line)
-{
-	double allowed = larger(NOISE_BYTES, highest(points, count) / 20);
-	size_t i;
-
-	allowed = larger(allowed, distance(line->slope, 0) * span(points, count) / 10);
-	for (i = 0; i < count; i++)
-		if (distance(points[i].live, line->base + line->slope * points[i].time) > allowed)
-			return false;
-	return true;
-}
-
-/* A rise that is no more than the points' usual distance from the line, or a hundredth of the heap, is none. */
-static enum growth_kind kind_of(const struct point *points, size_t count, const struct line *line)
-{
-	double rise = line->slope * span(points, count);
-	double distances[POINTS], noise;
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		distances[i] = distance(points[i].live, line->base + line->slope * points[i].time);
-	noise = larger(highest(points, count) / 100, 3 * median(distances, count));
-	if (distance(rise, 0) <= noise)
-		return GROWTH_STEADY;
-	return rise > 0 ? GROWTH_GROWING : GROWTH_SHRINKING;
+	return count < TREND_POINTS_MIN || points[count - 1].time - points[0].time < SPAN_MIN;
 }
 
 /* A part of the profile's points. */
@@ -182,70 +101,60 @@ static uint32_t end_of_trend(const struct profile *profile, const struct range *
 	return range->end;
 }
 
-/* The range's points, thinned out to POINTS. */
-static size_t choose(const struct profile *profile, const struct range *range,
-		     struct point points[POINTS])
+/* The range's points, to be freed; NULL: no memory. */
+static struct robust_point *points_of(const struct profile *profile, const struct range *range)
 {
-	size_t all = range->end - range->first, count = all < POINTS ? all : POINTS, i;
+	size_t count = range->end - range->first, i;
+	struct robust_point *points = calloc(count + 1, sizeof(*points));
 
-	for (i = 0; i < count; i++) {
-		size_t at = range->first + (count == 1 ? 0 : i * (all - 1) / (count - 1));
+	for (i = 0; points && i < count; i++) {
+		const struct profile_point *from = &profile->points[range->first + i];
 
-		points[i].time = (double)profile->points[at].time_ns / (double)SECOND_NS;
-		points[i].live = (double)profile->points[at].live_bytes;
+		points[i] = (struct robust_point){(double)from->time_ns / (double)SECOND_NS,
+						  (double)from->live_bytes};
 	}
-	return count;
+	return points;
 }
 
-/* True if nearly all later points are higher than the earlier ones: growth, though along no line. */
-static bool is_rising(const struct point *points, size_t count)
+static enum growth_kind kind_of(const struct trend *trend)
 {
-	size_t i, j, up = 0, down = 0;
-
-	for (i = 0; i < count; i++)
-		for (j = i + 1; j < count; j++) {
-			up += points[j].live > points[i].live;
-			down += points[j].live < points[i].live;
-		}
-	return up > RISING * down && points[count - 1].live > points[0].live + NOISE_BYTES;
-}
-
-static void describe(const struct point *points, size_t count, struct growth *growth)
-{
-	growth->since_ns = (uint64_t)rounded(points[0].time * (double)SECOND_NS);
-	growth->low = (uint64_t)rounded(lowest(points, count));
-	growth->high = (uint64_t)rounded(highest(points, count));
+	switch (trend->course) {
+	case TREND_RISING:
+		return GROWTH_GROWING;
+	case TREND_FALLING:
+		return GROWTH_SHRINKING;
+	case TREND_SWINGING:
+		return GROWTH_VARYING;
+	case TREND_STEADY:
+		return trend->high - trend->low > 2 * larger(NOISE_BYTES, trend->high * NOISE_SHARE)
+			       ? GROWTH_VARYING
+			       : GROWTH_STEADY;
+	default:
+		return GROWTH_UNKNOWN;
+	}
 }
 
 static void read_trend(const struct profile *profile, const struct range *range,
 		       struct growth *growth)
 {
-	struct point points[POINTS];
-	size_t count = choose(profile, range, points), i;
-	double whole, least = (double)SPAN_MIN_NS / (double)SECOND_NS;
+	struct robust_point *points = points_of(profile, range);
+	size_t count = range->end - range->first, i;
+	double most = 0;
 
 	*growth = (struct growth){.kind = GROWTH_UNKNOWN};
-	if (count < POINTS_MIN || span(points, count) < least)
-		return;
-	whole = span(points, count);
-	for (i = 0; count - i >= POINTS_MIN; i++) {
-		struct line line;
-
-		/* A straight end that is short against the whole may be chance. */
-		if (span(points + i, count - i) < larger(least, whole / 5))
-			break;
-		line = fit(points + i, count - i);
-		if (!is_close(points + i, count - i, &line))
-			continue;
-		growth->kind = kind_of(points + i, count - i, &line);
-		growth->per_minute = rounded(line.slope * 60);
-		describe(points + i, count - i, growth);
+	if (!points || growth_too_little(points, count)) {
+		free(points);
 		return;
 	}
-	growth->kind = is_rising(points, count) ? GROWTH_GROWING : GROWTH_VARYING;
-	if (growth->kind == GROWTH_GROWING)
-		growth->per_minute = rounded(fit(points, count).slope * 60);
-	describe(points, count, growth);
+	for (i = 0; i < count; i++)
+		most = larger(most, points[i].value);
+	trend_read(points, count, growth_least(most), &growth->trend);
+	free(points);
+	growth->kind = kind_of(&growth->trend);
+	growth->per_minute = rounded(growth->trend.rate * 60);
+	growth->since_ns = growth_ns(growth->trend.since);
+	growth->low = (uint64_t)rounded(growth->trend.low);
+	growth->high = (uint64_t)rounded(growth->trend.high);
 }
 
 /* True if live bytes are less than half of the growth above where it began. */

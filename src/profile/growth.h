@@ -10,19 +10,21 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
+#include "profile/trend.h"
 
 enum growth_kind {
 	GROWTH_UNKNOWN, /* fewer than 4 points, or less than 2 s */
 	GROWTH_GROWING,
 	GROWTH_SHRINKING,
 	GROWTH_STEADY,
-	GROWTH_VARYING, /* no straight line describes the end of the timeline */
+	GROWTH_VARYING, /* up and down, without a rate */
 };
 
 struct growth {
 	enum growth_kind kind;
-	int64_t per_minute; /* bytes; slope of the line, 0 where there is none */
-	uint64_t since_ns;  /* where that line begins; 0 if unknown */
+	struct trend trend; /* in bytes and seconds since start */
+	int64_t per_minute; /* bytes: the trend's rate */
+	uint64_t since_ns;  /* since when it is of this kind; 0 if unknown */
 	uint64_t until_ns; /* where it ends: the interval's end, or the last point before most of it was freed */
 	uint64_t low; /* least and most live bytes in between */
 	uint64_t high;
@@ -34,6 +36,18 @@ struct growth_interval {
 	uint64_t since_ns;
 	uint64_t until_ns;
 };
+
+/* The least rise of a heap or a site that is worth a word, of a process that held most bytes at most. */
+double growth_least(double most);
+
+/* Seconds since start in nanoseconds; 0 for negative ones. */
+uint64_t growth_ns(double seconds);
+
+/* A rate in bytes a second, a minute; 0 for negative ones. */
+uint64_t growth_rate_per_minute(double rate);
+
+/* Whether fewer than TREND_POINTS_MIN points, or less than 2 s, are too little to say anything. */
+bool growth_too_little(const struct robust_point *points, size_t count);
 
 /* How the live bytes of the process move at the end of the interval. */
 void growth_of_process(const struct profile *profile, const struct growth_interval *interval,

@@ -140,8 +140,7 @@ double robust_autocorrelation(const double *residuals, size_t count, double floo
 		if (i)
 			neighbours += residuals[i] * residuals[i - 1];
 	}
-	found = neighbours / (all + n * floor * floor);
-	found = (n * found + 2) / (n - 4) - 0.5 / sqrt(n);
+	found = (n * neighbours + 2 * all) / (all + n * floor * floor) / (n - 4) - 1 / sqrt(n);
 	return found < 0 ? 0 : found > CORRELATION_MAX ? CORRELATION_MAX : found;
 }
 

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { COLUMNS = 3, SCALES = 24 };
+enum { COLUMNS = 3, SCALES = 24, LAST_MIN = 3, LAST_SHARE = 12 };
 
 /* What is the same for all curves of a series. */
 struct series {
@@ -144,8 +144,10 @@ static void try_one(const struct series *series, double bend, struct shapes_fit 
 
 static void fit_bends(const struct series *series, struct shapes_fit *fit, double *least)
 {
-	/* A part of one point explains nothing. */
-	for (size_t i = 2; i + 1 < series->count; i++)
+	/* A part of one point explains nothing, and one of a few at the end is no reason to forget what was before. */
+	size_t last = series->count / LAST_SHARE > LAST_MIN ? series->count / LAST_SHARE : LAST_MIN;
+
+	for (size_t i = 2; i + last <= series->count; i++)
 		try_one(series, (series->points[i].time - series->first) / series->span, fit, least);
 }
 

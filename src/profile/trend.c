@@ -28,7 +28,7 @@ enum {
 #define REACHED 0.95	 /* of the rise: then the level counts as reached */
 #define SLOWER (1.0 / 3) /* of the rate before: a curve that bends so much is no line */
 #define START_SHARE 0.1	 /* of the time: a step so early is the start */
-#define EVEN 1.8	 /* see evenness_of() */
+#define EVEN 1.9	 /* see evenness_of() */
 
 /* A series and what all questions about it need. */
 struct asked {
@@ -350,6 +350,9 @@ static void read_bend(const struct asked *asked, const struct shapes_fit *fit, d
 		      struct trend *trend)
 {
 	read_line(asked, fit->bend, correlation, trend);
+	/* Too few points to tell, and not much slower than before: the bend is no reason to forget that. */
+	if (trend->course == TREND_STEADY && fit->before > 0 && fit->after >= fit->before * SLOWER)
+		read_line(asked, asked->points[0].time, correlation, trend);
 	if (trend->class == TREND_NONE && fit->before > 0 && fabs(fit->after) < fit->before * SLOWER)
 		read_slowing(asked, fit, trend);
 }
@@ -380,7 +383,8 @@ static bool is_chance(const struct asked *asked, const struct shapes_fit *fit)
 		left += pow(asked->points[i].value - at, 2);
 	}
 	left += n * asked->floor * asked->floor;
-	freedom = fmax(robust_effective(asked->count, correlation) - 3, 1);
+	freedom = fmax(
+		robust_effective(asked->count, correlation) - (fit->kind == SHAPES_LINE ? 2 : 3), 1);
 	return !(robust_p(robust_deviate(sqrt(fmax(spread - left, 0) / left * freedom), freedom)) <
 		 P_MAX);
 }
@@ -501,4 +505,7 @@ void trend_read(const struct robust_point *points, size_t count, double least, s
 	else if (!read_saw(&asked, trend))
 		read_shape(&asked, trend);
 	read_bounds(&asked, trend);
+	/* The first of the thinned points may be the mean of some. */
+	if (trend->since <= asked.points[0].time)
+		trend->since = points[0].time;
 }

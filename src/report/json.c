@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "profile/when.h"
 #include "profile/unseen.h"
 #include "report/json_counts.h"
+#include "report/name.h"
 #include "report/report.h"
 
 enum { SCHEMA = 1 };
@@ -219,6 +221,46 @@ static void put_growth(struct json *json, const struct report *report)
 	json_object(json);
 	json_key_uint(json, "since_ns", report->interval.since_ns);
 	json_key_uint(json, "until_ns", report->interval.until_ns);
+	json_end(json);
+}
+
+static void put_verdict(struct json *json, const struct report *report,
+			const struct verdict *verdict)
+{
+	bool is_site = verdict->place != SITES_NONE;
+	char *function = NULL;
+
+	if (is_site) {
+		struct name name = name_of_place(report, verdict->place);
+
+		function = name_function_full(report, &name);
+	}
+	json_object(json);
+	json_key_string(json, "class", trend_class_name(verdict->trend.class));
+	if (is_site)
+		put_hex(json, "stack_id", report->profile->stacks[verdict->stack].id);
+	else
+		json_key_string(json, "stack_id", NULL);
+	json_key_string(json, "function", function);
+	json_key(json, "rate_bytes_per_s");
+	json_real(json, round(verdict->trend.rate * 1000) / 1000);
+	json_key(json, "since_ns");
+	if (verdict->trend.course == TREND_UNKNOWN)
+		json_null(json);
+	else
+		json_uint(json, verdict->since_ns);
+	json_key(json, "confidence");
+	json_real(json, round(verdict->trend.confidence * 1000) / 1000);
+	json_end(json);
+	free(function);
+}
+
+static void put_verdicts(struct json *json, const struct report *report)
+{
+	json_key(json, "verdicts");
+	json_array(json);
+	for (uint32_t i = 0; i < report->verdicts->count; i++)
+		put_verdict(json, report, &report->verdicts->items[i]);
 	json_end(json);
 }
 
@@ -502,6 +544,8 @@ bool view_json(struct report *report, struct error *err)
 
 	if (report->options->rss)
 		return print_rss_alone(report, &json, err);
+	if (!report_find_verdicts(report, err))
+		return false;
 	json_begin(&json, report->out->file);
 	json_object(&json);
 	json_key_uint(&json, "schema", SCHEMA);
@@ -511,6 +555,7 @@ bool view_json(struct report *report, struct error *err)
 	put_losses(&json, profile);
 	put_rss(&json, rss_recorded(profile, &rss) ? &rss : NULL);
 	put_growth(&json, report);
+	put_verdicts(&json, report);
 	put_timeline(&json, profile);
 	put_threads(&json, profile);
 	put_modules(&json, profile);

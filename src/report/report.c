@@ -45,14 +45,14 @@ static bool read_interval(struct report *report, struct error *err)
 {
 	const struct report_options *options = report->options;
 
-	report->interval = (struct growth_interval){0, report->profile->duration_ns};
+	report->asked = (struct growth_interval){0, report->profile->duration_ns};
 	if (options->since &&
-	    !when_parse(report->profile, options->since, &report->interval.since_ns, err))
+	    !when_parse(report->profile, options->since, &report->asked.since_ns, err))
 		return false;
 	if (options->until &&
-	    !when_parse(report->profile, options->until, &report->interval.until_ns, err))
+	    !when_parse(report->profile, options->until, &report->asked.until_ns, err))
 		return false;
-	if (report->interval.since_ns > report->interval.until_ns)
+	if (report->asked.since_ns > report->asked.until_ns)
 		return error_set(err, "--since %s is later than --until %s", options->since,
 				 options->until ? options->until : "");
 	return true;
@@ -61,7 +61,8 @@ static bool read_interval(struct report *report, struct error *err)
 /* Growth of the sites is measured over the time in which the process as a whole did what growth says. */
 static void read_growth(struct report *report)
 {
-	growth_of_process(report->profile, &report->interval, &report->growth);
+	growth_of_process(report->profile, &report->asked, &report->growth);
+	report->interval = report->asked;
 	if (!report_has_interval(report) && report->growth.kind != GROWTH_UNKNOWN)
 		report->interval = (struct growth_interval){report->growth.since_ns,
 							    report->growth.until_ns};
@@ -115,6 +116,11 @@ bool report_open(struct report *report, struct error *err)
 	return true;
 }
 
+bool report_find_verdicts(struct report *report, struct error *err)
+{
+	return verdicts_find(report->sites, &report->growth, &report->asked, &report->verdicts, err);
+}
+
 bool report_refuse_interval(const struct report *report, struct error *err)
 {
 	if (!report_has_interval(report))
@@ -127,9 +133,11 @@ bool report_refuse_interval(const struct report *report, struct error *err)
 
 void report_close(struct report *report)
 {
+	verdicts_free(report->verdicts);
 	sites_free(report->sites);
 	places_free(report->places);
 	free(report->selected);
+	report->verdicts = NULL;
 	report->sites = NULL;
 	report->places = NULL;
 	report->selected = NULL;

@@ -18,6 +18,7 @@
 #include "profile/places.h"
 #include "profile/profile.h"
 #include "profile/sites.h"
+#include "profile/verdict.h"
 
 enum { REPORT_PATTERNS = 32 };
 
@@ -45,9 +46,11 @@ struct report {
 	struct places *places;
 	bool *selected; /* by call stack: what --focus and --ignore leave; NULL = all */
 	struct growth growth;
+	struct growth_interval asked;	 /* what the user wants to see; all, if he does not say */
 	struct growth_interval interval; /* what growth is measured over */
 	struct sites *sites;		 /* sorted by key */
 	enum sites_key key;
+	struct verdicts *verdicts; /* report_find_verdicts(); NULL before */
 };
 
 struct report_view {
@@ -64,6 +67,9 @@ const struct report_view *report_view_find(const char *name);
 /* Makes ready what views need.  The caller sets the first four fields before and closes also after a failure. */
 bool report_open(struct report *report, struct error *err);
 void report_close(struct report *report);
+
+/* Finds verdicts.  The order of the sites is none then: report_sort() comes later. */
+bool report_find_verdicts(struct report *report, struct error *err);
 
 /* Sorts the sites by key, and has views print by it. */
 void report_sort(struct report *report, enum sites_key key);

@@ -101,7 +101,8 @@ bool view_summary(struct report *report, struct error *err)
 	enum sites_key key = report_main_key(report);
 	unsigned lines;
 
-	(void)err;
+	if (!report_find_verdicts(report, err))
+		return false;
 	/* The words name sites by these keys too. */
 	sites_refine(report->sites, 1u << SITES_GROWTH | 1u << SITES_LIVE | 1u << SITES_PEAK |
 					    1u << SITES_TEMPORARY | 1u << key);

@@ -9,6 +9,7 @@
 #include "profile/when.h"
 #include "report/name.h"
 #include "report/page.h"
+#include "report/verdict_words.h"
 
 enum { INDENT = 2, SOURCES = 3 };
 
@@ -73,6 +74,19 @@ static void put_name(const struct report *report, const struct site *site, FILE 
 	name_in_text(report, &name, file);
 }
 
+/* What came before a level. */
+static const char *before_steady(const struct growth *growth)
+{
+	switch (growth->trend.class) {
+	case TREND_STEP:
+		return "up by a step and ";
+	case TREND_FILLING:
+		return "filled, as a cache does, and ";
+	default:
+		return "";
+	}
+}
+
 static void put_growth(const struct report *report, FILE *file)
 {
 	const struct growth *growth = &report->growth;
@@ -94,7 +108,7 @@ static void put_growth(const struct report *report, FILE *file)
 			time);
 		break;
 	case GROWTH_STEADY:
-		fprintf(file, "steady since %s", time);
+		fprintf(file, "%ssteady since %s", before_steady(growth), time);
 		break;
 	case GROWTH_VARYING:
 		fprintf(file, "up and down between %s and %s", units_bytes(growth->low, low),
@@ -131,24 +145,60 @@ static void put_grower(const struct report *report, const struct sites_grower *g
 	units_share(grower->growth, grower->all_growth, part);
 	report_bytes(report, grower->live_bytes, bytes);
 	if (report->growth.freed_at_end)
-		fprintf(file, " made %s of the growth and held %s. ", part, bytes);
+		fprintf(file, " made %s of the growth and held %s", part, bytes);
 	else
-		fprintf(file, " makes %s of the growth and holds %s, %s. ", part, bytes,
+		fprintf(file, " makes %s of the growth and holds %s, %s", part, bytes,
 			units_share(grower->live_bytes, total_live(report), share));
 }
 
-/* Who is to blame: of a growing heap the one that grows most, else the one that holds most. */
-static void put_holder(const struct report *report, FILE *file)
+/* True if a site's growth is that of the process: then its rate and its begin were said. */
+static bool is_process(const struct report *report, const struct verdict *verdict)
+{
+	double all = report->growth.trend.rate, one = verdict->trend.rate;
+
+	return report->growth.since_ns == verdict->since_ns && one > 0.95 * all && one < 1.05 * all;
+}
+
+static void put_more_leaks(const struct report *report, const struct verdict *culprit, FILE *file)
+{
+	uint32_t leaks = verdicts_leaks(report->verdicts);
+
+	leaks -= culprit->trend.class == TREND_LEAK;
+	if (leaks)
+		fprintf(file, "%u more site%s so too: --by growth. ", leaks,
+			leaks == 1 ? " grows" : "s grow");
+}
+
+/* How the one who was named grows: the end of the sentence. */
+static void put_how(const struct report *report, const struct verdict *verdict, FILE *file)
+{
+	if (is_process(report, verdict)) {
+		fputs(", ", file);
+		verdict_words_how(report->profile, verdict, file);
+	} else {
+		fputs(report->growth.freed_at_end ? ". It grew " : ". It grows ", file);
+		verdict_words_rate(report->profile, verdict, file);
+	}
+	fputs(". ", file);
+	put_more_leaks(report, verdict, file);
+}
+
+/* A site that grows in a heap that as a whole does not. */
+static void put_hidden_grower(const struct report *report, const struct verdict *verdict, FILE *file)
+{
+	put_name(report, verdicts_site(report->sites, verdict), file);
+	fputs(" grows ", file);
+	verdict_words_rate(report->profile, verdict, file);
+	fputs(". ", file);
+	put_more_leaks(report, verdict, file);
+}
+
+static void put_most(const struct report *report, FILE *file)
 {
 	char bytes[UNITS_SIZE], share[UNITS_SIZE];
 	const struct site *site;
-	struct sites_grower grower;
 	struct best best;
 
-	if (report->growth.kind == GROWTH_GROWING && sites_find_grower(report->sites, &grower)) {
-		put_grower(report, &grower, file);
-		return;
-	}
 	find_best(report, SITES_LIVE, &best);
 	if (!best.count)
 		return;
@@ -156,6 +206,26 @@ static void put_holder(const struct report *report, FILE *file)
 	put_name(report, site, file);
 	fprintf(file, " holds %s, %s. ", report_bytes(report, site->counts.live_bytes, bytes),
 		units_share(site->counts.live_bytes, total_live(report), share));
+}
+
+/* Who is to blame: of a growing heap the one that grows most, else the one that holds most. */
+static void put_holder(const struct report *report, FILE *file)
+{
+	const struct verdict *culprit = verdicts_culprit(report->verdicts);
+	struct sites_grower grower;
+
+	if (report->growth.kind == GROWTH_GROWING &&
+	    verdicts_grower(report->sites, culprit, &grower)) {
+		put_grower(report, &grower, file);
+		if (culprit)
+			put_how(report, culprit, file);
+		else
+			fputs(". ", file);
+		return;
+	}
+	if (culprit)
+		put_hidden_grower(report, culprit, file);
+	put_most(report, file);
 }
 
 /* When the cgroup's limit is reached at this rate.  What counts against it is resident memory, if that is known. */

@@ -6,7 +6,7 @@
 #define PMEM_REPORT_WORDS_H
 #include "report/report.h"
 
-/* Prints the answer as paragraphs. */
+/* Prints the answer as paragraphs.  report_find_verdicts() comes before. */
 void words_print(const struct report *report);
 
 /* One sentence, without a line's end: what the peak consisted of. */

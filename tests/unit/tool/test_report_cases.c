@@ -151,7 +151,8 @@ static void test_grew_until_exit(void **state)
 		model, &options,
 		"  Live heap at the end 12.0 MiB in 66 blocks, grew 60.0 MiB/min until 10:32:02,\n"
 		"  then freed most of it.\n"
-		"  Session::remember (session.cc:88) made 100 % of the growth and held 60.0 MiB.\n"
+		"  Session::remember (session.cc:88) made 100 % of the growth and held 60.0 MiB,\n"
+		"  steady (p < 0.001).\n"
 		"  Peak 72.0 MiB after 1 min: 83 % Session::remember");
 	options.key = SITES_GROWTH;
 	assert_has(model, &options, "+60.0 MiB");
@@ -166,7 +167,8 @@ static void test_limit(void **state)
 
 	(void)state;
 	model->profile.header.cgroup_limit = 500 * MIB;
-	assert_has(model, &options, "limit of 500.0 MiB is reached in\n  7 min.");
+	assert_has(model, &options,
+		   "At this\n  rate the cgroup's limit of 500.0 MiB is reached in 7 min.");
 	free(model);
 }
 
@@ -446,6 +448,11 @@ static void test_json(void **state)
 		"[\"server\", \"--port\", \"80\"]",
 		"\"state\": \"running\"",
 		"\"kind\": \"growing\"",
+		"{\"class\": \"leak\", \"stack_id\": null, \"function\": null, "
+		"\"rate_bytes_per_s\": 1048576, \"since_ns\": 1000000000, \"confidence\": ",
+		"{\"class\": \"leak\", \"stack_id\": \"abc0000000000000\", "
+		"\"function\": \"Session::remember\", \"rate_bytes_per_s\": 1048576, "
+		"\"since_ns\": 1000000000, \"confidence\": ",
 		"\"text\": \"ready\"",
 		"\"build_id\": \"deadbeef\"",
 		"\"id\": \"abc0000000000000\", \"entry\": \"malloc\", \"inexact\": false",

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verdict_words.c - a verdict in words with numbers.
+ */
+#include "report/verdict_words.h"
+
+#include "base/units.h"
+#include "profile/when.h"
+
+static void put_frees(const struct profile *profile, const struct verdict *verdict, FILE *file)
+{
+	char text[UNITS_SIZE], time[UNITS_SIZE];
+
+	switch (verdict->frees) {
+	case VERDICT_FREES_NONE:
+		if (verdict->live_count == 1)
+			fputs("; its block was not freed", file);
+		else
+			fprintf(file, "; none of its %s blocks was freed",
+				units_count(verdict->live_count, text));
+		break;
+	case VERDICT_FREES_SINCE:
+		fputs("; none of its blocks was freed since then", file);
+		break;
+	case VERDICT_FREES_KEPT:
+		fprintf(file, "; of what it held at %s at least %.0f %% was not freed",
+			units_time(when_realtime(profile, verdict->middle_ns), time),
+			verdict->kept * 100 - 0.5 > 0 ? verdict->kept * 100 - 0.5 : 0);
+		break;
+	default:
+		break;
+	}
+}
+
+void verdict_words_how(const struct profile *profile, const struct verdict *verdict, FILE *file)
+{
+	if (verdict->trend.class == TREND_FILLING)
+		fputs("ever slower, as a cache fills", file);
+	else
+		fputs("steady (p < 0.001)", file);
+	if (verdict->trend.class == TREND_LEAK)
+		put_frees(profile, verdict, file);
+}
+
+void verdict_words_rate(const struct profile *profile, const struct verdict *verdict, FILE *file)
+{
+	char rate[UNITS_SIZE], time[UNITS_SIZE];
+
+	fprintf(file, "%s/min since %s, ",
+		units_bytes(growth_rate_per_minute(verdict->trend.rate), rate),
+		units_time(when_realtime(profile, verdict->since_ns), time));
+	verdict_words_how(profile, verdict, file);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * verdict_words.h - a verdict in words with numbers, without the site's name: for the report and for what `pmem run` says at its end.
+ */
+#ifndef PMEM_REPORT_VERDICT_WORDS_H
+#define PMEM_REPORT_VERDICT_WORDS_H
+#include <stdio.h>
+
+#include "profile/verdict.h"
+
+/* "steady (p < 0.001); none of its 60 blocks was freed", or of a cache "ever slower, as a cache fills". */
+void verdict_words_how(const struct profile *profile, const struct verdict *verdict, FILE *file);
+
+/* "1.2 MiB/min since 10:42:13, " and the same. */
+void verdict_words_rate(const struct profile *profile, const struct verdict *verdict, FILE *file);
+
+#endif
