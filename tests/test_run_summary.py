@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -226,6 +227,29 @@ def test_what_grew_is_named_though_it_was_freed_at_exit(tool, programs, how):
     assert re.search(r"Live heap at the end \S+ \S+ in \d+ blocks?, grew \S+ MiB/min until \d\d:\d\d:\d\d, "
                      r"then freed most of it\. " + held, report)
     assert rate_is_right(verdict) and rate_is_right(report)
+
+
+def test_when_growth_reaches_a_limit(tool, programs):
+    """4 GiB of address space, of which the program has some MiB: (4096 - some) / 19.2 minutes or a little more."""
+    program = programs("grower.c")
+    for how, growing in (("leak", True), ("freed", False)):
+        result = tool("run", "-o", "x.prof", program, how,
+                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
+        told = [l for l in lines(result) if l.startswith("  limit ")]
+        document = json.loads(tool("report", "--json", "x.prof", cwd=result.folder).stdout)
+        assert document["host"]["address_limit_bytes"] == 4 << 30
+        assert bool(told) == (document["limit"]["kind"] is not None) == growing
+        if not growing:
+            continue
+        limit = document["limit"]
+        assert (limit["kind"], limit["bytes"]) == ("address", 4 << 30)
+        assert 1 << 20 < limit["used_bytes"] < 1 << 30
+        rate = document["verdicts"][0]["rate_bytes_per_s"]
+        assert abs(limit["left_ns"] / 1e9 * rate / (limit["bytes"] - limit["used_bytes"]) - 1) < 1e-3
+        assert re.fullmatch(r"  limit    at this rate the address space's limit \(RLIMIT_AS\) of 4\.0 GiB would have been reached in "
+                            r"\d h( \d+ min)?", told[0])
+        text = " ".join(tool("report", "x.prof", cwd=result.folder).stdout.decode().split())
+        assert "At this rate" + told[0].split("at this rate")[1] + "." in text
 
 
 @pytest.mark.parametrize("how, kind", [("leak", "growing"), ("freed", "grew")])

@@ -57,6 +57,7 @@ static void put_process(struct json *json, const struct profile *profile)
 	json_key_uint(json, "run_id", header->run_id);
 	json_key_uint(json, "cgroup_limit", header->cgroup_limit);
 	json_key_uint(json, "address_limit", header->address_limit);
+	json_key_uint(json, "data_limit", header->data_limit);
 	json_end(json);
 }
 

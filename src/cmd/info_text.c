@@ -216,7 +216,7 @@ static void put_coverage(const struct profile *profile, const struct output *out
 static void put_limits(const struct profile *profile, const struct output *out)
 {
 	uint64_t group = profile->header.cgroup_limit;
-	uint64_t address = profile->header.address_limit;
+	uint64_t address = profile->header.address_limit, data = profile->header.data_limit;
 	char text[UNITS_SIZE];
 
 	if (profile->refused_setting[0]) {
@@ -228,7 +228,8 @@ static void put_limits(const struct profile *profile, const struct output *out)
 	begin(out, "limits");
 	fprintf(out->file, "memory of the cgroup: %s",
 		group ? units_bytes(group, text) : "none known");
-	fprintf(out->file, "; address space: %s\n", address ? units_bytes(address, text) : "none");
+	fprintf(out->file, "; address space: %s", address ? units_bytes(address, text) : "none");
+	fprintf(out->file, "; data: %s\n", data ? units_bytes(data, text) : "none");
 }
 
 static void put_cost(const struct profile *profile, const struct output *out)

@@ -224,7 +224,8 @@ static void print_unseen(const struct profile *profile, FILE *file)
 static void print_main(const struct run_summary *summary, const struct profile *profile,
 		       const char *next, FILE *file)
 {
-	char text[RUN_VERDICT_SIZE], took[UNITS_SIZE], end[100], quoted[LINE_SIZE];
+	char took[UNITS_SIZE], end[100], quoted[LINE_SIZE];
+	struct run_verdict verdict;
 	const char *name = profile->program_name[0] ? profile->program_name
 						    : base_name(summary->program);
 	const char *path = quote(short_path(next), quoted);
@@ -244,7 +245,10 @@ static void print_main(const struct run_summary *summary, const struct profile *
 			   "  sampled  one byte in %s: estimates, right within +- in %d of 100",
 			   units_bytes(profile->header.sample_bytes, took), ESTIMATE_PERCENT);
 	print_heap(profile, summary->child->status, file);
-	print_line(file, "  verdict  %s", run_verdict(profile, text));
+	run_verdict(profile, &verdict);
+	print_line(file, "  verdict  %s", verdict.text);
+	if (verdict.limit[0])
+		print_line(file, "  limit    %s", verdict.limit);
 	print_rss(profile, file);
 	print_cost(profile, summary->child->duration_ns, file);
 	print_line(file, "  next     pmem report %s    pmem html %s", path, path);

@@ -223,7 +223,24 @@ static void say_growth(const struct sentence *sentence, char text[RUN_VERDICT_SI
 		snprintf(text, RUN_VERDICT_SIZE, "rising and falling");
 }
 
-const char *run_verdict(const struct profile *profile, char text[RUN_VERDICT_SIZE])
+/* "at this rate the cgroup's limit of 4.0 GiB would have been reached in 3.1 h", or "". */
+static void say_limit(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
+{
+	struct limit limit;
+	FILE *file;
+
+	text[0] = 0;
+	if (!sentence->verdicts ||
+	    !verdicts_limit(sentence->profile, &sentence->growth, sentence->verdicts, &limit))
+		return;
+	file = fmemopen(text, RUN_VERDICT_SIZE, "w");
+	if (!file)
+		return;
+	verdict_words_limit(sentence->profile, &limit, "at", file);
+	fclose(file);
+}
+
+void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 {
 	char moves[RUN_VERDICT_SIZE], blame[RUN_VERDICT_SIZE];
 	struct sentence sentence;
@@ -238,9 +255,10 @@ const char *run_verdict(const struct profile *profile, char text[RUN_VERDICT_SIZ
 		strcpy(blame, "everything was freed");
 	else if (!say_holder(&sentence, blame))
 		strcpy(blame, "no site can be named");
+	say_limit(&sentence, verdict->limit);
 	sentence_close(&sentence);
-	snprintf(text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves, moves[0] ? ": " : "", blame);
-	return text;
+	snprintf(verdict->text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves, moves[0] ? ": " : "",
+		 blame);
 }
 
 int64_t run_verdict_rate(const struct profile *profile)

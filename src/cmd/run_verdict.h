@@ -8,8 +8,13 @@
 
 enum { RUN_VERDICT_SIZE = 512 };
 
-/* Writes into text and returns it; no newline. */
-const char *run_verdict(const struct profile *profile, char text[RUN_VERDICT_SIZE]);
+struct run_verdict {
+	char text[RUN_VERDICT_SIZE];
+	char limit[RUN_VERDICT_SIZE]; /* when the growth reaches a limit; "" = it does not grow, or has none */
+};
+
+/* No newlines. */
+void run_verdict(const struct profile *profile, struct run_verdict *verdict);
 
 /* Bytes a minute by which the process's heap grows or grew until its exit; 0: it did not. */
 int64_t run_verdict_rate(const struct profile *profile);

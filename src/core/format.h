@@ -227,6 +227,10 @@ struct format_header {
 	_Atomic uint32_t given_count;
 	struct format_memory memory; /* complete when the magic is there */
 	struct format_rss rss;	     /* as measured last */
+	uint64_t data_limit;	     /* RLIMIT_DATA at start; 0 = none */
+	/* At the latest point; 0 = not known. */
+	_Atomic uint64_t address_bytes; /* address space in use: what RLIMIT_AS counts */
+	_Atomic uint64_t data_bytes; /* private writable memory: RLIMIT_DATA counts that less the stack */
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");

@@ -26,7 +26,8 @@ enum {
 	NUMBER_MAX = 64,	     /* bytes of a limit's file */
 	START_FIELD = 22 - 3,	     /* of /proc/PID/stat, fields after the one after the name */
 	LEVELS_MAX = 64,	     /* cgroups above that are asked */
-	ADDRESS_SPACE = 9,	     /* RLIMIT_AS of the kernel (asm-generic/resource.h) */
+	DATA = 2,		     /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
+	ADDRESS_SPACE = 9,	     /* RLIMIT_AS, likewise */
 };
 
 /* v1: LONG_MAX rounded down to a page.  No machine has as much as any of these. */
@@ -216,10 +217,17 @@ static void fill_texts(struct format_header *head, struct buffer *buffer)
 	head->start_ticks = facts_start_ticks(buffer->bytes, got);
 }
 
-static void fill_numbers(struct format_header *head)
+/* 0 = none. */
+static uint64_t own_limit(long resource)
 {
 	uint64_t limit[2] = {UINT64_MAX, UINT64_MAX}; /* struct rlimit64: soft, hard */
 
+	sys_call(SYS_prlimit64, 0, resource, 0, (long)limit);
+	return limit[0] != UINT64_MAX ? limit[0] : 0;
+}
+
+static void fill_numbers(struct format_header *head)
+{
 	head->machine = ARCH_ELF_MACHINE;
 	memcpy(head->recorder, PMEM_VERSION, sizeof(PMEM_VERSION));
 	head->pid = (uint32_t)sys_getpid();
@@ -228,8 +236,8 @@ static void fill_numbers(struct format_header *head)
 	head->run_id = settings.run_id;
 	head->start_realtime_ns = sys_realtime_ns();
 	head->start_monotonic_ns = sys_monotonic_ns();
-	sys_call(SYS_prlimit64, 0, ADDRESS_SPACE, 0, (long)limit);
-	head->address_limit = limit[0] != UINT64_MAX ? limit[0] : 0;
+	head->address_limit = own_limit(ADDRESS_SPACE);
+	head->data_limit = own_limit(DATA);
 	head->lifetime_sample = settings.sample ? 1 : PMEM_LIFETIME_SAMPLE;
 	head->sample_bytes = settings.sample;
 	head->forked = forked;

@@ -14,6 +14,15 @@ void rss_init(void);
 /* Bytes; 0 = unknown.  While another thread is asking: what was last known. */
 uint64_t rss_bytes(void);
 
+/* What the kernel counts against RLIMIT_AS and, with the stack, against RLIMIT_DATA. */
+struct rss_sizes {
+	uint64_t address_bytes;
+	uint64_t data_bytes;
+};
+
+/* As they were when rss_bytes() last asked; 0 = unknown. */
+struct rss_sizes rss_sizes(void);
+
 /* The inherited descriptor tells of the parent: opens the child's own. */
 void rss_fork_child(void);
 

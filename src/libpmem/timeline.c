@@ -118,11 +118,13 @@ static struct format_point *take_point(uint64_t now_ns, struct points_values *va
 	struct format_header *head = store_head();
 	struct format_point *point;
 	uint64_t time_ns = since_start(now_ns);
+	struct rss_sizes sizes;
 
 	/* The coarse clock may stand still, or not have passed the start yet. */
 	values->time_ns = time_ns > points_last_ns() ? time_ns : points_last_ns() + 1;
 	values->live_bytes = peak_live_bytes();
 	values->rss_bytes = rss_bytes();
+	sizes = rss_sizes();
 	values->lost_events = loss_count(FORMAT_LOSS_EVENTS);
 	/* A signal handler may have forked by now. */
 	if (!is_parent())
@@ -131,6 +133,8 @@ static struct format_point *take_point(uint64_t now_ns, struct points_values *va
 	point = points_add(values);
 	set(&head->live_bytes_hint, values->live_bytes);
 	set(&head->update_ns, values->time_ns);
+	set(&head->address_bytes, sizes.address_bytes);
+	set(&head->data_bytes, sizes.data_bytes);
 	set(&due_ns, head->start_monotonic_ns + points_due_ns());
 	return point;
 }

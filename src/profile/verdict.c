@@ -408,6 +408,21 @@ bool verdicts_grower(const struct sites *sites, const struct verdict *culprit,
 	return true;
 }
 
+bool verdicts_limit(const struct profile *profile, const struct growth *growth,
+		    const struct verdicts *verdicts, struct limit *limit)
+{
+	const struct verdict *culprit = verdicts_culprit(verdicts);
+	double rate = 0;
+
+	if (growth->freed_at_end)
+		return false;
+	if (growth->kind == GROWTH_GROWING)
+		rate = growth->trend.rate;
+	else if (culprit)
+		rate = culprit->trend.rate;
+	return limit_next(profile, rate, limit);
+}
+
 uint32_t verdicts_leaks(const struct verdicts *verdicts)
 {
 	uint32_t leaks = 0;

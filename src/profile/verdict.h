@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "profile/growth.h"
+#include "profile/limit.h"
 #include "profile/sites.h"
 #include "profile/trend.h"
 
@@ -58,6 +59,11 @@ const struct site *verdicts_site(const struct sites *sites, const struct verdict
  * most of it.  One answer for all who name it.  False: none grew. */
 bool verdicts_grower(const struct sites *sites, const struct verdict *culprit,
 		     struct sites_grower *grower);
+
+/* The limit that the growth of the process reaches first, or, if it does not grow, that of the culprit.  False: none, or what grew was freed
+ * at exit. */
+bool verdicts_limit(const struct profile *profile, const struct growth *growth,
+		    const struct verdicts *verdicts, struct limit *limit);
 
 /* How many sites are leaks. */
 uint32_t verdicts_leaks(const struct verdicts *verdicts);

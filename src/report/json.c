@@ -116,6 +116,7 @@ static void put_process(struct json *json, const struct profile *profile)
 	put_text(json, "cgroup", profile->cgroup);
 	put_known(json, "cgroup_limit_bytes", header->cgroup_limit);
 	put_known(json, "address_limit_bytes", header->address_limit);
+	put_known(json, "data_limit_bytes", header->data_limit);
 	json_end(json);
 }
 
@@ -253,6 +254,20 @@ static void put_verdict(struct json *json, const struct report *report,
 	json_real(json, round(verdict->trend.confidence * 1000) / 1000);
 	json_end(json);
 	free(function);
+}
+
+static void put_limit(struct json *json, const struct report *report)
+{
+	struct limit limit = {.bytes = 0};
+	bool known = verdicts_limit(report->profile, &report->growth, report->verdicts, &limit);
+
+	json_key(json, "limit");
+	json_object(json);
+	json_key_string(json, "kind", known ? limit_name(limit.kind) : NULL);
+	put_known(json, "bytes", limit.bytes);
+	put_known(json, "used_bytes", limit.used);
+	put_known(json, "left_ns", limit.left_ns);
+	json_end(json);
 }
 
 static void put_verdicts(struct json *json, const struct report *report)
@@ -556,6 +571,7 @@ bool view_json(struct report *report, struct error *err)
 	put_rss(&json, rss_recorded(profile, &rss) ? &rss : NULL);
 	put_growth(&json, report);
 	put_verdicts(&json, report);
+	put_limit(&json, report);
 	put_timeline(&json, profile);
 	put_threads(&json, profile);
 	put_modules(&json, profile);

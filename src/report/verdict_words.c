@@ -51,3 +51,14 @@ void verdict_words_rate(const struct profile *profile, const struct verdict *ver
 		units_time(when_realtime(profile, verdict->since_ns), time));
 	verdict_words_how(profile, verdict, file);
 }
+
+void verdict_words_limit(const struct profile *profile, const struct limit *limit,
+			 const char *begin, FILE *file)
+{
+	char bytes[UNITS_SIZE], time[UNITS_SIZE];
+
+	fprintf(file, "%s this rate %s of %s %s in %s", begin, limit_words(limit->kind),
+		units_bytes(limit->bytes, bytes),
+		profile->is_live ? "is reached" : "would have been reached",
+		units_duration(limit->left_ns, time));
+}

@@ -14,4 +14,8 @@ void verdict_words_how(const struct profile *profile, const struct verdict *verd
 /* "1.2 MiB/min since 10:42:13, " and the same. */
 void verdict_words_rate(const struct profile *profile, const struct verdict *verdict, FILE *file);
 
+/* "At this rate the cgroup's limit of 4.0 GiB is reached in 3.1 h"; begin: "At". */
+void verdict_words_limit(const struct profile *profile, const struct limit *limit,
+			 const char *begin, FILE *file);
+
 #endif

@@ -228,25 +228,15 @@ static void put_holder(const struct report *report, FILE *file)
 	put_most(report, file);
 }
 
-/* When the cgroup's limit is reached at this rate.  What counts against it is resident memory, if that is known. */
+/* When a limit is reached at this rate. */
 static void put_limit(const struct report *report, FILE *file)
 {
-	const struct profile *profile = report->profile;
-	uint64_t limit = profile->header.cgroup_limit, used = total_live(report);
-	uint64_t rate = (uint64_t)report->growth.per_minute;
-	char bytes[UNITS_SIZE], time[UNITS_SIZE];
-	double minutes;
+	struct limit limit;
 
-	if (profile->point_count && profile->points[profile->point_count - 1].rss_bytes > used)
-		used = profile->points[profile->point_count - 1].rss_bytes;
-	if (report->growth.kind != GROWTH_GROWING || !rate || limit <= used || has_ended(report))
+	if (!verdicts_limit(report->profile, &report->growth, report->verdicts, &limit))
 		return;
-	minutes = (double)(limit - used) / (double)rate;
-	if (minutes > 60.0 * 24 * 365)
-		return;
-	fprintf(file, "At this rate the cgroup's limit of %s is reached in %s. ",
-		units_bytes(limit, bytes),
-		units_duration((uint64_t)(minutes * 60) * SECOND_NS, time));
+	verdict_words_limit(report->profile, &limit, "At", file);
+	fputs(". ", file);
 }
 
 void words_peak(const struct report *report, FILE *file)

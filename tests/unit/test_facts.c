@@ -218,22 +218,28 @@ static void a_strange_name_does_not_change_the_start(void **state)
 	assert_int_equal(head.start_ticks, before);
 }
 
-static void an_address_limit_is_told(void **state)
+static void expect_limit(int resource, const uint64_t *told)
 {
 	struct rlimit before, lower;
 
-	(void)state;
-	getrlimit(RLIMIT_AS, &before);
+	getrlimit(resource, &before);
 	if (before.rlim_cur != RLIM_INFINITY)
 		skip();
 	facts_fill(&head);
-	assert_int_equal(head.address_limit, 0);
+	assert_int_equal(*told, 0);
 	lower = before;
 	lower.rlim_cur = (rlim_t)1 << 45;
-	setrlimit(RLIMIT_AS, &lower);
+	setrlimit(resource, &lower);
 	facts_fill(&head);
-	setrlimit(RLIMIT_AS, &before);
-	assert_int_equal(head.address_limit, (uint64_t)1 << 45);
+	setrlimit(resource, &before);
+	assert_int_equal(*told, (uint64_t)1 << 45);
+}
+
+static void limits_are_told(void **state)
+{
+	(void)state;
+	expect_limit(RLIMIT_AS, &head.address_limit);
+	expect_limit(RLIMIT_DATA, &head.data_limit);
 }
 
 /* What the kernel says about one directory, or UINT64_MAX. */
@@ -308,7 +314,7 @@ int main(void)
 		cmocka_unit_test_setup(the_machine_is_that_of_the_programs_file, begin),
 		cmocka_unit_test_setup(texts_are_this_processes, begin),
 		cmocka_unit_test_setup(a_strange_name_does_not_change_the_start, begin),
-		cmocka_unit_test_setup(an_address_limit_is_told, begin),
+		cmocka_unit_test_setup(limits_are_told, begin),
 		cmocka_unit_test_setup(the_least_limit_of_all_levels_holds, begin),
 		cmocka_unit_test_setup(a_forked_child_says_so, begin),
 	};

@@ -61,6 +61,24 @@ static void it_follows_what_is_touched(void **state)
 	expect_near(rss_bytes(), before);
 }
 
+/* 16 MiB that nobody touches are address space and data all the same. */
+static void what_the_limits_count(void **state)
+{
+	struct rss_sizes before, after;
+	void *block;
+
+	(void)state;
+	rss_bytes();
+	before = rss_sizes();
+	block = mmap(NULL, 16 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(block != MAP_FAILED);
+	rss_bytes();
+	after = rss_sizes();
+	munmap(block, 16 << 20);
+	assert_int_equal(after.address_bytes - before.address_bytes, 16 << 20);
+	assert_int_equal(after.data_bytes - before.data_bytes, 16 << 20);
+}
+
 static void a_closed_descriptor_is_opened_again(void **state)
 {
 	unsigned before = open_descriptors();
@@ -127,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_follows_what_is_touched),
+		cmocka_unit_test(what_the_limits_count),
 		cmocka_unit_test(a_closed_descriptor_is_opened_again),
 		cmocka_unit_test(in_a_sandbox_it_is_unknown),
 		cmocka_unit_test(threads_may_ask_at_once),

@@ -116,6 +116,11 @@ void rss_fork_child(void)
 	rss_begun += 100;
 }
 
+struct rss_sizes rss_sizes(void)
+{
+	return (struct rss_sizes){16384, 12288};
+}
+
 uint64_t rss_bytes(void)
 {
 	return 8192;
@@ -241,6 +246,8 @@ static void the_first_check_takes_a_point(void **state)
 	assert_int_equal(last_point()->time_ns, 4 * MS);
 	assert_int_equal(last_point()->live_bytes, 4300);
 	assert_int_equal(last_point()->rss_bytes, 8192);
+	assert_int_equal(store_head()->address_bytes, 16384);
+	assert_int_equal(store_head()->data_bytes, 12288);
 	assert_int_equal(last_point()->lost_events, 3);
 	expect_sums(last_point());
 	assert_int_equal(store_head()->update_ns, 4 * MS);
