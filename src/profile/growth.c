@@ -9,8 +9,8 @@
 
 #include <stdlib.h>
 
-/* AT_EXIT_MAX: points that freeing everything at exit may take. */
-enum { POINTS_MIN = TREND_POINTS_MIN, AT_EXIT_MAX = 3 };
+/* AT_EXIT_MAX: points that freeing everything at exit may take.  HELD_MAX: in all gaps.  GAP: of so many distances. */
+enum { POINTS_MIN = TREND_POINTS_MIN, AT_EXIT_MAX = 3, HELD_MAX = 200, GAP = 4 };
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
@@ -37,6 +37,11 @@ static double larger(double a, double b)
 double growth_least(double most)
 {
 	return larger(LEAST_BYTES, most * LEAST_SHARE);
+}
+
+double growth_seconds(uint64_t time_ns)
+{
+	return (double)time_ns / (double)SECOND_NS;
 }
 
 uint64_t growth_ns(double seconds)
@@ -101,19 +106,68 @@ static uint32_t end_of_trend(const struct profile *profile, const struct range *
 	return range->end;
 }
 
-/* The range's points, to be freed; NULL: no memory. */
-static struct robust_point *points_of(const struct profile *profile, const struct range *range)
+/* A program that makes no events has no points either, and its heap stays as it is.  How far apart held points are in such a gap, in
+ * ns; 0: there are none. */
+static uint64_t held_distance(const struct profile *profile, const struct range *range)
 {
-	size_t count = range->end - range->first, i;
-	struct robust_point *points = calloc(count + 1, sizeof(*points));
+	uint64_t interval_ns = atomic_load_explicit(&profile->header.interval_ns,
+						    memory_order_relaxed);
+	uint64_t span_ns;
 
-	for (i = 0; points && i < count; i++) {
-		const struct profile_point *from = &profile->points[range->first + i];
+	if (range->end - range->first < 2 || !interval_ns)
+		return 0;
+	span_ns = profile->points[range->end - 1].time_ns - profile->points[range->first].time_ns;
+	return interval_ns > span_ns / HELD_MAX ? interval_ns : span_ns / HELD_MAX;
+}
 
-		points[i] = (struct robust_point){(double)from->time_ns / (double)SECOND_NS,
-						  (double)from->live_bytes};
+struct filling {
+	struct robust_point *points;
+	size_t count;
+};
+
+static void add_point(struct filling *filling, uint64_t time_ns, uint64_t live_bytes)
+{
+	filling->points[filling->count++] = (struct robust_point){growth_seconds(time_ns),
+								  (double)live_bytes};
+}
+
+static void add_held(struct filling *filling, const struct profile_point *before, uint64_t until_ns,
+		     uint64_t distance)
+{
+	uint64_t time_ns = before->time_ns;
+
+	if (!distance || until_ns - time_ns < distance * GAP)
+		return;
+	for (time_ns += distance; time_ns < until_ns - distance / 2; time_ns += distance)
+		add_point(filling, time_ns, before->live_bytes);
+}
+
+/* The range's points, those held in gaps too: to be freed.  NULL: no memory. */
+static struct robust_point *points_of(const struct profile *profile, const struct range *range,
+				      size_t *count)
+{
+	uint64_t distance = held_distance(profile, range);
+	struct filling filling = {.count = 0};
+
+	filling.points = calloc((size_t)(range->end - range->first) + HELD_MAX + 1,
+				sizeof(*filling.points));
+	for (uint32_t i = range->first; filling.points && i < range->end; i++) {
+		const struct profile_point *point = &profile->points[i];
+
+		if (i > range->first)
+			add_held(&filling, point - 1, point->time_ns, distance);
+		add_point(&filling, point->time_ns, point->live_bytes);
 	}
-	return points;
+	*count = filling.count;
+	return filling.points;
+}
+
+struct robust_point *growth_points(const struct profile *profile,
+				   const struct growth_interval *interval, size_t *count)
+{
+	struct range range = range_of(profile, interval);
+
+	return points_of(profile, &range, count);
 }
 
 static enum growth_kind kind_of(const struct trend *trend)
@@ -137,12 +191,12 @@ static enum growth_kind kind_of(const struct trend *trend)
 static void read_trend(const struct profile *profile, const struct range *range,
 		       struct growth *growth)
 {
-	struct robust_point *points = points_of(profile, range);
-	size_t count = range->end - range->first, i;
+	size_t count, i;
+	struct robust_point *points = points_of(profile, range, &count);
 	double most = 0;
 
 	*growth = (struct growth){.kind = GROWTH_UNKNOWN};
-	if (!points || growth_too_little(points, count)) {
+	if (!points || range->end - range->first < POINTS_MIN || growth_too_little(points, count)) {
 		free(points);
 		return;
 	}

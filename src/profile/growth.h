@@ -40,6 +40,13 @@ struct growth_interval {
 /* The least rise of a heap or a site that is worth a word, of a process that held most bytes at most. */
 double growth_least(double most);
 
+/* The process's live bytes at the points of an interval, by time in seconds since start; in gaps, in which it made no events and so no
+ * points, at moments in between too.  To be freed; NULL: no memory. */
+struct robust_point *growth_points(const struct profile *profile,
+				   const struct growth_interval *interval, size_t *count);
+
+double growth_seconds(uint64_t time_ns);
+
 /* Seconds since start in nanoseconds; 0 for negative ones. */
 uint64_t growth_ns(double seconds);
 

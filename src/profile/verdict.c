@@ -17,8 +17,6 @@ enum {
 	NOT_CHOSEN = 255,
 };
 
-#define SECOND_NS 1e9
-
 /* The moments of the first pass, and what a site had there. */
 struct first_look {
 	int64_t all;  /* change over the interval */
@@ -34,7 +32,7 @@ struct search {
 	uint8_t *number;	     /* of the chosen, by index of the site */
 	uint32_t chosen[CHOSEN_MAX]; /* index of the site */
 	unsigned chosen_count;
-	const struct profile_point *times; /* points of the interval */
+	struct robust_point *times; /* growth_points() of the interval */
 	size_t time_count;
 	double *changes; /* [chosen][time] */
 };
@@ -105,19 +103,6 @@ static void choose(struct search *search, enum look by, unsigned count)
 
 /* --- their series ---------------------------------------------------------------------------- */
 
-static void find_times(struct search *search)
-{
-	const struct profile_point *points = search->profile->points;
-	size_t first = 0, end = search->profile->point_count;
-
-	while (first < end && points[first].time_ns < search->interval.since_ns)
-		first++;
-	while (end > first && points[end - 1].time_ns > search->interval.until_ns)
-		end--;
-	search->times = points + first;
-	search->time_count = end - first;
-}
-
 /* A call stack holds what its sample says from the first point on that is not before it. */
 static void add_series(struct search *search, const struct profile_series *series, double *changes)
 {
@@ -127,7 +112,8 @@ static void add_series(struct search *search, const struct profile_series *serie
 	for (uint32_t i = 0; i < series->count; i++) {
 		const struct profile_sample *sample = &series->samples[i];
 
-		while (at < search->time_count && search->times[at].time_ns < sample->time_ns)
+		while (at < search->time_count &&
+		       search->times[at].time < growth_seconds(sample->time_ns))
 			at++;
 		if (at == search->time_count)
 			return;
@@ -156,7 +142,7 @@ static void read_trend(const struct search *search, unsigned chosen, double most
 
 	for (size_t i = 0; i < search->time_count; i++) {
 		sum += changes[i];
-		points[i] = (struct robust_point){(double)search->times[i].time_ns / SECOND_NS, sum};
+		points[i] = (struct robust_point){search->times[i].time, sum};
 	}
 	*trend = (struct trend){.p = 1};
 	if (!growth_too_little(points, search->time_count))
@@ -292,7 +278,7 @@ static void judge_process(const struct search *search, const struct growth *grow
 	};
 	if (!search->time_count)
 		return;
-	verdict->live_bytes = search->times[search->time_count - 1].live_bytes;
+	verdict->live_bytes = (uint64_t)search->times[search->time_count - 1].value;
 	verdict->growth = (int64_t)(verdict->live_bytes - growth->low);
 }
 
@@ -325,7 +311,9 @@ static bool search_all(struct search *search, const struct growth *growth, struc
 	choose(search, LOOK_ALL, GROWERS);
 	choose(search, LOOK_LATE, GROWERS);
 	choose(search, LOOK_LIVE, HOLDERS);
-	find_times(search);
+	search->times = growth_points(search->profile, &search->interval, &search->time_count);
+	if (!search->times)
+		return false;
 	search->changes = calloc(search->chosen_count * search->time_count + 1,
 				 sizeof(*search->changes));
 	points = calloc(search->time_count + 1, sizeof(*points));
@@ -358,6 +346,7 @@ bool verdicts_find(struct sites *sites, const struct growth *growth,
 	free(search.looks);
 	free(search.number);
 	free(search.changes);
+	free(search.times);
 	if (done)
 		*found = verdicts;
 	else

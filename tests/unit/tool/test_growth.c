@@ -135,6 +135,25 @@ static void test_shrinking(void **state)
 	free(timeline);
 }
 
+/* Loads for 15 s, then makes no event until its end: there are no points, and nothing changes. */
+static void test_silence_is_steady(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct growth growth;
+	uint64_t i;
+
+	(void)state;
+	for (i = 0; i < 15; i++)
+		add(timeline, (i + 1) * SECOND, (i + 1) * MIB);
+	add(timeline, 100 * SECOND, 15 * MIB);
+	atomic_init(&timeline->profile.header.interval_ns, SECOND);
+	growth = growth_of(timeline);
+	assert_int_equal(growth.kind, GROWTH_STEADY);
+	assert_int_equal(growth.trend.class, TREND_PLATEAU);
+	assert_in_range(growth.since_ns, 13 * SECOND, 17 * SECOND);
+	free(timeline);
+}
+
 /* A saw that rises and falls has no rate. */
 static void test_varying(void **state)
 {
@@ -313,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_growing_after_a_load),
 		cmocka_unit_test(test_steady_with_noise),
 		cmocka_unit_test(test_shrinking),
+		cmocka_unit_test(test_silence_is_steady),
 		cmocka_unit_test(test_varying),
 		cmocka_unit_test(test_given_back_at_exit),
 		cmocka_unit_test(test_growth_beside_a_cache_is_given_back),
