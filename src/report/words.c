@@ -151,12 +151,19 @@ static void put_grower(const struct report *report, const struct sites_grower *g
 			units_share(grower->live_bytes, total_live(report), share));
 }
 
-/* True if a site's growth is that of the process: then its rate and its begin were said. */
+/* True if a site's growth is that of the process, more or less: then its rate and its begin were said. */
 static bool is_process(const struct report *report, const struct verdict *verdict)
 {
-	double all = report->growth.trend.rate, one = verdict->trend.rate;
+	const struct growth *growth = &report->growth;
+	double all = growth->trend.rate, one = verdict->trend.rate;
+	uint64_t early = growth->since_ns, late = verdict->since_ns;
 
-	return report->growth.since_ns == verdict->since_ns && one > 0.95 * all && one < 1.05 * all;
+	if (early > late) {
+		early = verdict->since_ns;
+		late = growth->since_ns;
+	}
+	return one > 0.95 * all && one < 1.05 * all &&
+	       late - early <= (growth->until_ns - early) / 10;
 }
 
 static void put_more_leaks(const struct report *report, const struct verdict *culprit, FILE *file)
