@@ -358,6 +358,70 @@ static bool find_process(uint32_t pid, const struct kind *more, char **path, str
 	return true;
 }
 
+/* Of one that is recorded; NULL: it is not, or cannot be read. */
+static char *find_recorded(uint32_t pid)
+{
+	struct search search = {.pid = pid, .start_ticks = running_start_ticks(pid)};
+
+	if (search.start_ticks == 0 || !running_each_shared(pid, look_at_mapping, &search))
+		return NULL;
+	return search.path;
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct find_running *a = left, *b = right;
+
+	return (a->pid > b->pid) - (a->pid < b->pid);
+}
+
+/* Takes path over.  False: no memory. */
+static bool add_running(struct find_running **found, unsigned *count, uint32_t pid, char *path)
+{
+	struct find_running *grown = realloc(*found, (*count + 1) * sizeof(*grown));
+
+	if (!grown) {
+		free(path);
+		return false;
+	}
+	*found = grown;
+	grown[(*count)++] = (struct find_running){pid, path};
+	return true;
+}
+
+bool find_running(struct find_running **found, unsigned *count, struct error *err)
+{
+	DIR *dir = open_folder("/proc", err);
+	struct dirent *entry;
+	bool done = true;
+
+	if (!dir)
+		return false;
+	*found = NULL;
+	*count = 0;
+	while (done && (entry = readdir(dir)) != NULL) {
+		unsigned long pid = strtoul(entry->d_name, NULL, 10);
+		char *path = pid > 0 && pid <= INT32_MAX ? find_recorded((uint32_t)pid) : NULL;
+
+		done = !path || add_running(found, count, (uint32_t)pid, path);
+	}
+	closedir(dir);
+	if (!done) {
+		find_running_free(*found, *count);
+		return error_set(err, "no memory for the list of processes");
+	}
+	if (*count > 0)
+		qsort(*found, *count, sizeof(**found), by_pid);
+	return true;
+}
+
+void find_running_free(struct find_running *found, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		free(found[i].path);
+	free(found);
+}
+
 /* --------------------------------------------------------------------------------------------- */
 
 /* False: name is no pid. */

@@ -5,6 +5,7 @@
 #ifndef PMEM_PROFILE_FIND_H
 #define PMEM_PROFILE_FIND_H
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "profile/profile.h"
@@ -28,5 +29,14 @@ bool find_and_open(const char *name, struct profile **profile, struct error *err
 /* All profiles of one `pmem run` (header.run_id) in a folder, by start: paths to be freed, and the array. */
 bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
 	      struct error *err);
+
+struct find_running {
+	uint32_t pid;
+	char *path; /* of its profile */
+};
+
+/* All processes that run, are recorded and can be read, by pid: to be freed by find_running_free().  False: no memory, or no /proc. */
+bool find_running(struct find_running **found, unsigned *count, struct error *err);
+void find_running_free(struct find_running *found, unsigned count);
 
 #endif

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "profile/blame.h"
+#include "profile/former.h"
 #include "profile/given_names.h"
 #include "symbol/jit_label.h"
 
@@ -88,6 +89,16 @@ struct names *names_new_with(const struct profile *profile, const struct symbols
 	return names;
 }
 
+static void free_specials(struct names *names)
+{
+	while (names->specials) {
+		struct special *special = names->specials;
+
+		names->specials = special->next;
+		free(special);
+	}
+}
+
 static void free_problems(struct names *names)
 {
 	for (size_t i = 0; names->problems && names->problems[i]; i++)
@@ -100,12 +111,7 @@ void names_free(struct names *names)
 {
 	if (!names)
 		return;
-	while (names->specials) {
-		struct special *special = names->specials;
-
-		names->specials = special->next;
-		free(special);
-	}
+	free_specials(names);
 	free_problems(names);
 	symbols_free(names->symbols);
 	symbols_free(names->inside);
@@ -503,4 +509,53 @@ const char *const *names_problems(struct names *names)
 			names->problems[count++] = line;
 	}
 	return (const char *const *)names->problems;
+}
+
+/* --- a later opening ------------------------------------------------------------------------- */
+
+/* Names of code outside of modules belong to the profile, and may change. */
+static bool can_keep(const struct names *names, const struct profile *later, uint32_t module)
+{
+	return module != 0 && module < names->profile->module_count &&
+	       is_same_file(&names->profile->modules[module], &later->modules[module]);
+}
+
+static void keep_entries(const struct names *names, const struct profile *later,
+			 const struct former *former, struct entry *entries)
+{
+	for (uint32_t i = 0; i < later->location_count; i++) {
+		uint32_t known;
+
+		if (!later->locations[i].special &&
+		    can_keep(names, later, later->locations[i].module) &&
+		    former_find(former, &later->locations[i], &known))
+			entries[i] = names->entries[known];
+	}
+}
+
+bool names_follow(struct names *names, const struct profile *later)
+{
+	struct symbols_module **modules = calloc((size_t)later->module_count + 1, sizeof(*modules));
+	struct entry *entries = calloc((size_t)later->location_count + 1, sizeof(*entries));
+	struct former former;
+
+	if (!modules || !entries || !former_begin(&former, names->profile)) {
+		free(modules);
+		free(entries);
+		return false;
+	}
+	for (uint32_t i = 0; i < later->module_count; i++)
+		if (can_keep(names, later, i))
+			modules[i] = names->modules[i];
+	if (!given_names_all(names->profile) && !given_names_all(later))
+		keep_entries(names, later, &former, entries);
+	former_end(&former);
+	free_problems(names);
+	free_specials(names);
+	free(names->modules);
+	free(names->entries);
+	names->modules = modules;
+	names->entries = entries;
+	names->profile = later;
+	return true;
 }

@@ -24,6 +24,10 @@ struct names *names_new(const struct profile *profile);
 struct names *names_new_with(const struct profile *profile, const struct symbols_options *options);
 void names_free(struct names *names);
 
+/* Goes over to a later opening of the same process's profile, for who watches it: what was looked up in modules' files stays known, and the
+ * symbols stay where they are.  The opening before may be closed then.  False: no memory, and nothing has changed. */
+bool names_follow(struct names *names, const struct profile *later);
+
 /* The functions of a location, innermost first; at least one.  A special location gives its name as function. */
 size_t names_at(struct names *names, uint32_t location, const struct symbol **found);
 

@@ -339,10 +339,16 @@ static bool is_due(const struct due *due, const struct site *site)
 	return false;
 }
 
-static bool is_stack_due(const struct sites *sites, uint32_t stack, const struct due *due)
+/* Of a call stack that belongs to one. */
+static const struct site *site_of(const struct sites *sites, uint32_t stack)
 {
-	return sites->is_rough[stack] && sites->of_stack[stack] != SITES_NONE &&
-	       is_due(due, &sites->items[sites->of_place[sites->of_stack[stack]]]);
+	return &sites->items[sites->of_place[sites->of_stack[stack]]];
+}
+
+/* True if lines and inlined functions were not looked up. */
+static bool is_rough(const struct sites *sites, uint32_t stack)
+{
+	return sites->is_rough[stack] && sites->of_stack[stack] != SITES_NONE;
 }
 
 /* Marks the locations that decide about a call stack's site. */
@@ -360,7 +366,7 @@ static void want(const struct sites_query *query, const struct profile_stack *st
 	}
 }
 
-static void prepare(const struct sites *sites, const struct due *due)
+static void prepare(const struct sites *sites, const bool *marked)
 {
 	const struct profile *profile = sites->query.profile;
 	bool *wanted = calloc((size_t)profile->location_count + 1, sizeof(*wanted));
@@ -368,30 +374,45 @@ static void prepare(const struct sites *sites, const struct due *due)
 	if (!wanted)
 		return;
 	for (uint32_t i = 0; i < profile->stack_count; i++)
-		if (is_stack_due(sites, i, due))
+		if (marked[i] && is_rough(sites, i))
 			want(&sites->query, &profile->stacks[i], wanted);
 	names_prepare(sites->query.names, wanted);
 	free(wanted);
 }
 
-/* Looks up lines and inlined functions of the sites that are due.  False: none was. */
-static bool refine(struct sites *sites, const struct due *due)
+bool sites_refine_stacks(struct sites *sites, const bool *marked)
 {
-	bool any = false;
+	uint32_t count = sites->query.profile->stack_count, i;
 
-	for (uint32_t i = 0; i < sites->count && !any; i++)
-		any = is_due(due, &sites->items[i]);
-	if (!any)
+	for (i = 0; i < count && !(marked[i] && is_rough(sites, i)); i++)
+		;
+	if (i == count)
 		return false;
-	prepare(sites, due);
-	for (uint32_t i = 0; i < sites->query.profile->stack_count; i++) {
-		if (!is_stack_due(sites, i, due))
+	prepare(sites, marked);
+	for (; i < count; i++) {
+		if (!marked[i] || !is_rough(sites, i))
 			continue;
 		sites->is_rough[i] = false;
 		sites->of_stack[i] = place_of(sites, i);
 	}
 	group(sites);
 	return true;
+}
+
+/* Looks up lines and inlined functions of the sites that are due.  False: none was. */
+static bool refine(struct sites *sites, const struct due *due)
+{
+	uint32_t count = sites->query.profile->stack_count;
+	bool *marked = calloc((size_t)count + 1, sizeof(*marked));
+	bool any;
+
+	if (!marked)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		marked[i] = is_rough(sites, i) && is_due(due, site_of(sites, i));
+	any = sites_refine_stacks(sites, marked);
+	free(marked);
+	return any;
 }
 
 void sites_refine(struct sites *sites, unsigned keys)

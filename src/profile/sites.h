@@ -105,6 +105,10 @@ void sites_stack(const struct sites *sites, uint32_t stack, struct sites_counts 
  * sorting by one after another.  The order is none then. */
 void sites_refine(struct sites *sites, unsigned keys);
 
+/* The same of the call stacks that are true in marked[stack_count]: for who shows them by figures that are no key.  False: nothing was left
+ * to be looked up. */
+bool sites_refine_stacks(struct sites *sites, const bool *marked);
+
 /* Largest first; equal ones by bytes allocated, then in the order of the profile.  Sets heaviest.  Places of the sites may change. */
 void sites_sort(struct sites *sites, enum sites_key key);
 

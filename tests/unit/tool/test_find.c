@@ -228,6 +228,25 @@ static void a_file_named_like_a_pid(void **state)
 	expect(name, name);
 }
 
+/* The profile of a process in the list of those that run, in order; "": it is not in it. */
+static const char *running_path(uint32_t pid)
+{
+	static char path[4096];
+	struct find_running *found;
+	struct error err;
+	unsigned count;
+
+	assert_true(find_running(&found, &count, &err));
+	path[0] = '\0';
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(i == 0 || found[i - 1].pid < found[i].pid);
+		if (found[i].pid == pid)
+			snprintf(path, sizeof(path), "%s", found[i].path);
+	}
+	find_running_free(found, count);
+	return path;
+}
+
 /* This process maps one; it is found by its path, and, when it is deleted, through the kernel (if that lets us). */
 static void of_a_process(void **state)
 {
@@ -255,6 +274,7 @@ static void of_a_process(void **state)
 	close(fd);
 	assert_true(mapping != MAP_FAILED && other != MAP_FAILED);
 	expect(name, path);
+	assert_string_equal(running_path((uint32_t)getpid()), path);
 	unlink("mine.prof");
 	if (find_profile(name, &found, &err)) {
 		assert_non_null(strstr(found, "/map_files/"));
@@ -264,6 +284,7 @@ static void of_a_process(void **state)
 	}
 	munmap(mapping, fixture_size(&f));
 	munmap(other, fixture_size(&f));
+	assert_string_equal(running_path((uint32_t)getpid()), "");
 	fixture_end(&f);
 }
 

@@ -310,6 +310,40 @@ static void allocation_sites(void **state)
 	assert_int_equal(site_among(NULL, 0), 0);
 }
 
+/* A later opening: its places come in another order, and a new one; another file has the place of a module. */
+static void names_follow_a_later_opening(void **state)
+{
+	struct profile_location later_locations[] = {locations[SPECIAL], locations[IN_JIT],
+						     locations[IN_HELPER], locations[IN_LIBC],
+						     locations[IN_MAIN]};
+	struct profile_module later_modules[MODULES];
+	struct profile later = profile;
+	struct names *names = names_new(&profile);
+	const struct symbol *helper_before, *main_before;
+
+	(void)state;
+	memcpy(later_modules, modules, sizeof(modules));
+	later_modules[LIBC] = modules[PROGRAM];
+	later_locations[3].offset = locations[IN_MAIN].offset;
+	later.locations = later_locations;
+	later.location_count = 5;
+	later.modules = later_modules;
+	helper_before = at(names, IN_HELPER);
+	main_before = names_at_fast(names, IN_MAIN);
+	assert_null(at(names, IN_LIBC)->function);
+	assert_string_equal(at(names, SPECIAL)->function, "[truncated]");
+	assert_non_null(names_problems(names)[0]);
+	assert_true(names_follow(names, &later));
+	assert_ptr_equal(at(names, 2), helper_before);
+	assert_ptr_equal(names_at_fast(names, 4), main_before);
+	assert_string_equal(at(names, 0)->function, "[truncated]");
+	assert_null(at(names, 1)->function);
+	assert_string_equal(at(names, 3)->function, "main");
+	assert_null(at(names, 5)->function);
+	assert_null(names_problems(names)[0]);
+	names_free(names);
+}
+
 static void problems_are_told(void **state)
 {
 	struct names *names = names_new(&profile);
@@ -385,6 +419,7 @@ int main(void)
 		cmocka_unit_test(short_names),
 		cmocka_unit_test(own_code),
 		cmocka_unit_test(allocation_sites),
+		cmocka_unit_test(names_follow_a_later_opening),
 		cmocka_unit_test(problems_are_told),
 		cmocka_unit_test(relative_paths_begin_where_the_process_did),
 		cmocka_unit_test(a_running_process_leads_to_its_files),

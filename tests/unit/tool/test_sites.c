@@ -55,6 +55,29 @@ static const struct site *rough_site(void)
 
 static const struct growth_interval whole = {0, 60 * SECOND};
 
+/* For figures that are no key: of what is marked the lines are looked up, of the rest not. */
+static void test_marked_call_stacks_become_lines(void **state)
+{
+	bool marked[STACKS] = {false};
+	struct model *model = model_new();
+	struct site before;
+
+	(void)state;
+	build(model, NULL, whole);
+	assert_false(sites_refine_stacks(sites, marked));
+	before = *site_of(REMEMBER);
+	sites->is_rough[0] = true;
+	sites->of_stack[0] = places_find_fast(places, REMEMBER);
+	marked[1] = true;
+	assert_false(sites_refine_stacks(sites, marked));
+	marked[0] = true;
+	assert_true(sites_refine_stacks(sites, marked));
+	assert_int_equal(sites->of_stack[0], places_find(places, REMEMBER));
+	assert_memory_equal(&site_of(REMEMBER)->counts, &before.counts, sizeof(before.counts));
+	assert_false(sites_refine_stacks(sites, marked));
+	end(model);
+}
+
 /* Symbol tables know functions only: what is shown has its line looked up. */
 static void test_sites_become_lines(void **state)
 {
@@ -285,6 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sites_become_lines),
+		cmocka_unit_test(test_marked_call_stacks_become_lines),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_places_of_modules),
 		cmocka_unit_test(test_sums),
