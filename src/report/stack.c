@@ -6,25 +6,9 @@
 
 #include <stdlib.h>
 
-#include "report/name.h"
-
 enum { INDENT = 4 };
 
-/* A line: a function, and how often it calls itself in a row. */
-struct line {
-	struct name name;
-	uint32_t place; /* of its location: tells functions apart */
-	uint32_t times;
-};
-
-struct lines {
-	struct line *items;
-	uint32_t count;
-	uint32_t hidden; /* frames */
-	bool all;	 /* hide none */
-};
-
-static bool is_same(const struct report *report, const struct line *line, uint32_t place,
+static bool is_same(const struct report *report, const struct stack_line *line, uint32_t place,
 		    const struct symbol *symbol)
 {
 	return !symbol->inlined && !line->name.symbol->inlined &&
@@ -32,7 +16,7 @@ static bool is_same(const struct report *report, const struct line *line, uint32
 }
 
 /* Adds the functions of a location. */
-static void add(const struct report *report, uint32_t location, struct lines *lines)
+static void add(const struct report *report, uint32_t location, struct stack_lines *lines)
 {
 	uint32_t place = places_find(report->places, location);
 	const struct symbol *found;
@@ -43,7 +27,7 @@ static void add(const struct report *report, uint32_t location, struct lines *li
 		return;
 	}
 	for (i = 0; i < count; i++) {
-		struct line *last = lines->count ? &lines->items[lines->count - 1] : NULL;
+		struct stack_line *last = lines->count ? &lines->items[lines->count - 1] : NULL;
 
 		if (!lines->all && !names_is_own_function(report->names, location, i)) {
 			lines->hidden++;
@@ -52,7 +36,8 @@ static void add(const struct report *report, uint32_t location, struct lines *li
 		if (count == 1 && last && is_same(report, last, place, &found[i]))
 			last->times++;
 		else
-			lines->items[lines->count++] = (struct line){{location, &found[i]}, place, 1};
+			lines->items[lines->count++] = (struct stack_line){
+				{location, &found[i]}, place, 1};
 	}
 }
 
@@ -70,7 +55,7 @@ static size_t lines_max(const struct report *report, uint32_t node)
 	return count;
 }
 
-static void add_all(const struct report *report, uint32_t node, struct lines *lines)
+static void add_all(const struct report *report, uint32_t node, struct stack_lines *lines)
 {
 	const struct profile_node *nodes = report->profile->nodes;
 
@@ -81,11 +66,11 @@ static void add_all(const struct report *report, uint32_t node, struct lines *li
 }
 
 /* A call stack that has frames of libraries only is shown with them. */
-static bool collect(const struct report *report, uint32_t stack, struct lines *lines)
+bool stack_lines_find(const struct report *report, uint32_t stack, struct stack_lines *lines)
 {
 	uint32_t node = report->profile->stacks[stack].node;
 
-	*lines = (struct lines){.all = report->options->all_frames};
+	*lines = (struct stack_lines){.all = report->options->all_frames};
 	lines->items = calloc(lines_max(report, node), sizeof(*lines->items));
 	if (!lines->items)
 		return false;
@@ -97,7 +82,13 @@ static bool collect(const struct report *report, uint32_t stack, struct lines *l
 	return true;
 }
 
-static void print_line(const struct report *report, const struct line *line)
+void stack_lines_free(struct stack_lines *lines)
+{
+	free(lines->items);
+	*lines = (struct stack_lines){.items = NULL};
+}
+
+static void print_line(const struct report *report, const struct stack_line *line)
 {
 	FILE *file = report->out->file;
 	unsigned used = INDENT;
@@ -132,10 +123,10 @@ static void print_omitted(const struct report *report, uint32_t more, uint32_t h
 
 void stack_print(const struct report *report, uint32_t stack, unsigned lines)
 {
-	struct lines all;
+	struct stack_lines all;
 	uint32_t shown, i;
 
-	if (!collect(report, stack, &all))
+	if (!stack_lines_find(report, stack, &all))
 		return;
 	shown = all.count;
 	if (lines && !report->options->all_frames && shown + (all.hidden > 0) > lines)
@@ -143,5 +134,5 @@ void stack_print(const struct report *report, uint32_t stack, unsigned lines)
 	for (i = 0; i < shown && i < all.count; i++)
 		print_line(report, &all.items[i]);
 	print_omitted(report, all.count > shown ? all.count - shown : 0, all.hidden);
-	free(all.items);
+	stack_lines_free(&all);
 }
