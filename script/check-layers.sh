@@ -14,7 +14,8 @@ profile profile symbol base core
 report  report profile base core
 export  export profile base core
 page    page export report profile symbol base core
-cmd     cmd page export report profile symbol base core arch
+top     top report profile symbol base core
+cmd     cmd top page export report profile symbol base core arch
 '
 cd "$(dirname "$0")/../src" || exit 2
 find . -name '*.[chS]' | sed 's|^\./||' | sort |

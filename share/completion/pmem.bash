@@ -56,7 +56,7 @@ _pmem_profiles() {
 
 _pmem() {
 	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs='run report diff info html bundle export help'
+	local verbs='run report diff info top html bundle export help'
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		_pmem_words "$verbs --help --version" "$cur"
@@ -67,6 +67,10 @@ _pmem() {
 	report:--by) _pmem_words 'live peak alloc count temporary growth' "$cur"; return ;;
 	diff:--by) _pmem_words 'live peak alloc count temporary' "$cur"; return ;;
 	diff:--top | diff:--focus | diff:--ignore | diff:--fail-over) return ;;
+	top:--by) _pmem_words 'live growth churn blocks alloc temporary' "$cur"; return ;;
+	top:--group) _pmem_words 'site function module' "$cur"; return ;;
+	top:-d | top:--delay | top:-n | top:--count | top:--top | top:--filter) return ;;
+	top:--sysroot | top:--debug-dir | top:--blame) _pmem_files "$cur"; return ;;
 	export:--sysroot | export:--debug-dir | export:--blame) _pmem_files "$cur"; return ;;
 	html:--sysroot | html:--debug-dir | html:--blame) _pmem_files "$cur"; return ;;
 	bundle:--sysroot | bundle:--debug-dir | bundle:--blame) _pmem_files "$cur"; return ;;
@@ -92,6 +96,10 @@ _pmem() {
 			--fail-over --sysroot --debug-dir --debuginfod --blame --json --csv --help
 		;;
 	info) _pmem_profiles "$cur" --json --help ;;
+	top)
+		_pmem_profiles "$cur" -d --delay --by --group --filter --all-frames -b --batch -n --count --top \
+			--sysroot --debug-dir --debuginfod --blame --help
+		;;
 	html)
 		_pmem_profiles "$cur" -o --output -q --quiet --sysroot --debug-dir --debuginfod --blame --help
 		;;

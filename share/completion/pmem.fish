@@ -2,7 +2,7 @@
 #
 # Completion for fish.  tests/test_completion.py compares the options with `pmem help VERB`.
 
-set -l verbs run report diff info html bundle export help
+set -l verbs run report diff info top html bundle export help
 
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l help -d 'Help'
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Version'
@@ -10,6 +10,7 @@ complete -c pmem -f -n __fish_use_subcommand -a run -d 'Run a program, record it
 complete -c pmem -f -n __fish_use_subcommand -a report -d 'Say who holds the memory'
 complete -c pmem -f -n __fish_use_subcommand -a diff -d 'Say what changed between two profiles'
 complete -c pmem -f -n __fish_use_subcommand -a info -d 'Say what was recorded, and at which cost'
+complete -c pmem -f -n __fish_use_subcommand -a top -d 'Watch a running process'
 complete -c pmem -f -n __fish_use_subcommand -a html -d 'Make a page for the browser'
 complete -c pmem -f -n __fish_use_subcommand -a bundle -d 'Put a profile and its names into one file'
 complete -c pmem -f -n __fish_use_subcommand -a export -d 'Write a profile in another format'
@@ -74,6 +75,21 @@ complete -c pmem -n $diff -l help -d 'Help'
 set -l info '__fish_seen_subcommand_from info'
 complete -c pmem -n $info -l json -d 'As JSON'
 complete -c pmem -n $info -l help -d 'Help'
+
+set -l top '__fish_seen_subcommand_from top'
+complete -c pmem -n $top -s d -l delay -x -d 'Time between two readings'
+complete -c pmem -n $top -l by -x -a 'live growth churn blocks alloc temporary' -d 'Sort by'
+complete -c pmem -n $top -l group -x -a 'site function module' -d 'What rows are'
+complete -c pmem -n $top -l filter -x -d 'Only call stacks with this text in a name'
+complete -c pmem -n $top -l all-frames -d 'Also frames of runtimes'
+complete -c pmem -n $top -s b -l batch -d 'Print plain text'
+complete -c pmem -n $top -s n -l count -x -d 'Print so many times'
+complete -c pmem -n $top -l top -x -d 'At most so many rows'
+complete -c pmem -n $top -l sysroot -r -F -d 'Look for files below'
+complete -c pmem -n $top -l debug-dir -r -F -d 'Folder with debug files'
+complete -c pmem -n $top -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
+complete -c pmem -n $top -l blame -r -F -d 'Own rules about whose code is whose'
+complete -c pmem -n $top -l help -d 'Help'
 
 set -l html '__fish_seen_subcommand_from html'
 complete -c pmem -n $html -s o -l output -r -F -d 'Name of the page'

@@ -83,6 +83,22 @@ const struct cmd cmd_table[] = {
 	 "say what was recorded, by which version, what it cost and lost",
 	 "      --json   as JSON\n"
 	 "      --help   this text\n"},
+	{"top", cmd_top, "[OPTION...] [PID|FILE|DIR]",
+	 "watch a running process: totals, verdict, sites, call stacks",
+	 "  -d, --delay SECONDS     time between two readings, default 2; also 500ms\n"
+	 "      --by KEY            sort by live (default), growth, churn, blocks, alloc\n"
+	 "                          or temporary\n"
+	 "      --group WHAT        rows are a site (default), a function or a module\n"
+	 "      --filter TEXT       only call stacks with this text in a name\n"
+	 "      --all-frames        also allocators, standard libraries and runtimes\n"
+	 "  -b, --batch             print plain text, and no screen\n"
+	 "  -n, --count N           with --batch: N times, default until the process ends\n"
+	 "      --top N             with --batch: at most N rows, default 20\n"
+	 SYMBOL_OPTIONS_HELP
+	 "      --help              this text\n"
+	 "\n"
+	 "The key h explains the keys.  Without an argument a recorded process that runs is\n"
+	 "taken, of several the one chosen from a list; DIR: of those recorded there.\n"},
 	{"html", cmd_html, "[OPTION...] [FILE|PID|DIR [FILE|PID|DIR]]",
 	 "make a page for the browser: timeline, flame graph, tables",
 	 "  -o, --output FILE       default: the profile's name with .html, in the current\n"
