@@ -77,28 +77,42 @@ static inline bool passes_by(uintptr_t addr)
 
 /* --- allocation ------------------------------------------------------------------------------ */
 
-/* The call stack is not in the cache. */
-static uint32_t capture(struct thread *thread, const struct record_event *event)
+/* The call stack that was captured is remembered whole where it is worth that. */
+static inline void remember(struct thread *thread, const struct record_event *event,
+			    const struct stack_cache_entry *found)
 {
-	const struct stack_cache_entry *unclean = stack_cache_find_unclean(&thread->stacks,
-									   event->fp, event->hook);
-	struct format_counter *counter;
-	uint32_t id;
+	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) &&
+	    thread->unwind.count && found->stack_id >= TREE_STACK_FIRST &&
+	    stack_cache_miss(&thread->stacks, found->stack_id))
+		stack_cache_put(&thread->stacks, &thread->unwind, found->stack_id, found->counter);
+}
 
-	if (unclean)
-		return unclean->stack_id;
-	id = unwind_capture(&thread->unwind, event->fp, event->hook);
-	counter = counters_get(&thread->counters, id);
+/* The call stack is not in the cache: *found becomes an entry that is in none. */
+static void capture(struct thread *thread, const struct record_event *event,
+		    struct stack_cache_entry *found)
+{
+	const struct stack_cache_entry *unclean = NULL;
+
+	if (thread->stacks.any_unclean)
+		unclean = stack_cache_find_unclean(&thread->stacks, event->fp, event->hook);
+	found->slot = (uintptr_t)(event->fp + 1);
+	found->key = event->fp[1] | (uintptr_t)event->hook << STACK_CACHE_HOOK_SHIFT;
+	if (unclean) {
+		found->stack_id = unclean->stack_id;
+		found->counter = unclean->counter;
+		return;
+	}
+	found->stack_id = unwind_capture(&thread->unwind, event->fp, event->hook);
+	found->counter = counters_get(&thread->counters, found->stack_id);
 
 	/* No memory for the counter: the fixed ids' always exist. */
-	if (!counter) {
+	if (!found->counter) {
 		loss_add(FORMAT_LOSS_SHORT_STACKS, 1);
-		return TREE_STACK_BEYOND_BUDGET;
+		found->stack_id = TREE_STACK_BEYOND_BUDGET;
+		found->counter = counters_get(&thread->counters, found->stack_id);
+		return;
 	}
-	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) &&
-	    thread->unwind.count && id >= TREE_STACK_FIRST && stack_cache_miss(&thread->stacks, id))
-		stack_cache_put(&thread->stacks, &thread->unwind, id, counter);
-	return id;
+	remember(thread, event, found);
 }
 
 /* The loader did something: this thread's caches may be wrong. */
@@ -148,6 +162,13 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 	peak_shrink(&thread->peak, weight.bytes);
 }
 
+/* Now and then. */
+static inline void look_at_clock(struct thread *thread)
+{
+	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
+		timeline_check();
+}
+
 static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,
 			uint64_t blocks)
 {
@@ -184,8 +205,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	}
 	thread->last_alloc = live.addr;
 	moved(thread, weight.bytes);
-	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
-		timeline_check();
+	look_at_clock(thread);
 	thread_leave(thread);
 }
 
@@ -193,10 +213,14 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 static void *alloc_here(struct thread *thread, const struct record_event *event)
 {
 	struct stack_cache_entry *entry = stack_cache_find(&thread->stacks, event->fp, event->hook);
-	uint32_t stack_id = entry ? entry->stack_id : capture(thread, event);
+	struct stack_cache_entry found = {0};
 
-	verify_capture(thread, event->fp, stack_id);
-	alloc_at(thread, event, stack_id, entry);
+	if (!entry)
+		capture(thread, event, &found);
+	else
+		found.stack_id = entry->stack_id;
+	verify_capture(thread, event->fp, found.stack_id);
+	alloc_at(thread, event, found.stack_id, entry);
 	return event->block;
 }
 
@@ -246,14 +270,15 @@ __attribute__((noinline)) void *record_alloc_unready(void *block, size_t size, c
 __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 						  const struct record_event *event)
 {
-	uint32_t stack_id;
+	struct stack_cache_entry found;
 
 	if (record_in_loader(event->fp[1]))
 		return alloc_slow(thread, event);
-	stack_id = capture(thread, event);
-	verify_capture(thread, event->fp, stack_id);
-	alloc_at(thread, event, stack_id, NULL);
-	return event->block;
+	capture(thread, event, &found);
+	verify_capture(thread, event->fp, found.stack_id);
+	stack_cache_set_sizes(&found);
+	look_at_clock(thread);
+	return record_alloc_at(thread, &found, event->block, event->size);
 }
 
 __attribute__((noinline)) void *record_alloc_count(struct thread *thread,

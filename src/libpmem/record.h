@@ -88,6 +88,19 @@ static inline __attribute__((always_inline)) void *record_alloc_finish(
 	return block;
 }
 
+/* The same of one that is not, from a call stack that is known. */
+static inline __attribute__((always_inline)) void *record_alloc_at(struct thread *thread,
+								   struct stack_cache_entry *entry,
+								   void *block, size_t size)
+{
+	if (__builtin_expect(record_samples(entry->counter), 0) ||
+	    __builtin_expect(size - entry->size_min >= entry->size_span, 0))
+		return record_alloc_known(thread, entry, block, size);
+	if (__builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
+		return record_alloc_other(thread, entry, block, size);
+	return record_alloc_finish(thread, entry, block, size);
+}
+
 /* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
  * address lies at fp[1].  Returns block. */
 static inline __attribute__((always_inline)) void *record_alloc(void *block, size_t size,
@@ -107,12 +120,7 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	if (__builtin_expect(!entry, 0))
 		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
 	verify_capture(thread, fp, entry->stack_id);
-	if (__builtin_expect(record_samples(entry->counter), 0) ||
-	    __builtin_expect(size - entry->size_min >= entry->size_span, 0))
-		return record_alloc_known(thread, entry, block, size);
-	if (__builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
-		return record_alloc_other(thread, entry, block, size);
-	return record_alloc_finish(thread, entry, block, size);
+	return record_alloc_at(thread, entry, block, size);
 }
 
 /* The rest of a free of *live, which left the live table. */

@@ -272,36 +272,35 @@ static inline __attribute__((always_inline)) enum step step(struct unwind *u, st
 
 /* --- the remembered call stack --------------------------------------------------------------- */
 
-static void add_check(struct unwind *u, uint32_t frame, uintptr_t addr, uintptr_t value)
+static inline void add_check(const struct unwind *u, uint32_t i, uint32_t frame, uintptr_t addr,
+			     uintptr_t value)
 {
-	uint32_t i = u->frames[frame].check_end++;
-
 	stack_check_set(u->checks, i, addr, value);
 	u->check_frames[i] = frame;
 }
 
 /* Stores fresh frame f as the next inner one.  Its checks, in the order from the outside in: place of
  * the frame pointer, return address, place of the CFA. */
-static void store_frame(struct unwind *u, const struct unwind_frame *f)
+static inline void store_frame(struct unwind *u, const struct unwind_frame *f)
 {
-	uint32_t j = u->count++;
+	uint32_t j = u->count++, check = 0;
 	struct unwind_frame *to = &u->frames[j];
 	const struct unwind_frame *outer = to - 1;
 
 	*to = *f;
 	to->needs_fp = 0;
-	to->check_end = 0;
 	to->flags = f->own_flags;
 	if (j) {
 		to->needs_fp = outer->uses_fp ? 1 : outer->save ? 0 : outer->needs_fp;
 		to->flags |= outer->flags;
-		to->check_end = outer->check_end;
+		check = outer->check_end;
 	}
-	if (to->needs_fp && to->save)
-		add_check(u, j, to->save, to->fp);
-	add_check(u, j, to->slot, to->ra);
-	if (to->deref)
-		add_check(u, j, to->deref, to->deref_value);
+	if (to->needs_fp && f->save)
+		add_check(u, check++, j, f->save, f->fp);
+	add_check(u, check++, j, f->slot, f->ra);
+	if (f->deref)
+		add_check(u, check++, j, f->deref, f->deref_value);
+	to->check_end = check;
 }
 
 /* Interns fresh frames [0 .. inner] below parent; their nodes to u->nodes. */
@@ -346,13 +345,15 @@ static void store_fresh(struct unwind *u)
 		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN |
 							  UNWIND_TRUNCATED;
 	}
-	for (i = u->fresh_count; i-- > 0;) {
-		f = &u->fresh[i];
-		parent = u->count ? u->frames[u->count - 1].node : TREE_ROOT;
-		if (!u->count && (f->own_flags & UNWIND_TRUNCATED))
-			parent = tree_truncated_node();
+	i = u->fresh_count;
+	parent = u->count ? u->frames[u->count - 1].node : TREE_ROOT;
+	if (!u->count && (u->fresh[i - 1].own_flags & UNWIND_TRUNCATED))
+		parent = tree_truncated_node();
+	for (f = &u->fresh[i]; i-- > 0;) {
+		f--;
 		if (!f->node)
 			f->node = node_of(u, parent, i, &interned);
+		parent = f->node;
 		store_frame(u, f);
 	}
 }
@@ -416,15 +417,16 @@ enum join { JOIN_NONE, JOIN_DONE, JOIN_FAILED };
 static enum join join(struct unwind *u, uint32_t *k, struct state *s)
 {
 	struct unwind_frame *last = &u->fresh[u->fresh_count - 1];
-	const struct unwind_frame *old;
+	const struct unwind_frame *old = &u->frames[*k - 1];
+	uintptr_t slot = last->slot;
 	uint32_t bad;
 
-	while (*k && u->frames[*k - 1].slot < last->slot)
-		--*k;
+	while (old >= u->frames && old->slot < slot)
+		old--;
+	*k = (uint32_t)(old + 1 - u->frames);
 	if (!*k)
 		return JOIN_NONE;
-	old = &u->frames[*k - 1];
-	if (old->slot != last->slot || old->ra != last->ra || (old->needs_fp && old->fp != last->fp))
+	if (old->slot != slot || old->ra != last->ra || (old->needs_fp && old->fp != last->fp))
 		return JOIN_NONE;
 	bad = first_mismatch(u, *k > 1 ? old[-1].check_end : 0);
 	if (!bad) {
