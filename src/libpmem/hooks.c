@@ -20,6 +20,7 @@
 #include "libpmem/record.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define CALLER ((uintptr_t)__builtin_return_address(0))
 #define FRAME ((const uintptr_t *)__builtin_frame_address(0))
 
 EXPORT void *malloc(size_t size);
@@ -84,7 +85,9 @@ uintptr_t hook_address(enum format_hook hook)
 	return addresses[hook];
 }
 
-void *malloc(size_t size)
+/* Of the hottest hooks the part that may record is apart, so that a sampled thread's events between two samples need no registers
+ * saved: a tail call, in which FRAME is the hook's own. */
+static __attribute__((noinline)) void *malloc_recorded(size_t size)
 {
 	void *block = real.malloc(size);
 
@@ -93,13 +96,30 @@ void *malloc(size_t size)
 		       : NULL;
 }
 
-void *calloc(size_t count, size_t size)
+void *malloc(size_t size)
+{
+	if (record_is_sampling() && record_passes_alloc(size, CALLER))
+		return real.malloc(size);
+	return malloc_recorded(size);
+}
+
+static __attribute__((noinline)) void *calloc_recorded(size_t count, size_t size)
 {
 	void *block = real.calloc(count, size);
 
 	return __builtin_expect(block != NULL, 1)
 		       ? record_alloc(block, count * size, FRAME, FORMAT_HOOK_CALLOC)
 		       : NULL;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	size_t total;
+
+	if (record_is_sampling() && !__builtin_mul_overflow(count, size, &total) &&
+	    record_passes_alloc(total, CALLER))
+		return real.calloc(count, size);
+	return calloc_recorded(count, size);
 }
 
 /* The hooks off the hottest path share this; fp is theirs. */
@@ -173,27 +193,35 @@ void *reallocarray(void *old, size_t count, size_t size)
 	return block;
 }
 
+static __attribute__((noinline)) void free_recorded(void *block)
+{
+	record_free(block, CALLER);
+}
+
 void free(void *block)
 {
-	record_free(block, (uintptr_t)__builtin_return_address(0));
+	if (record_is_sampling() && record_passes_free(block, CALLER))
+		real.free(block);
+	else
+		free_recorded(block);
 }
 
 /* Of programs linked before glibc 2.26. */
 void cfree(void *block)
 {
-	record_free(block, (uintptr_t)__builtin_return_address(0));
+	record_free(block, CALLER);
 }
 
 void free_sized(void *block, size_t size)
 {
 	(void)size;
-	record_free(block, (uintptr_t)__builtin_return_address(0));
+	record_free(block, CALLER);
 }
 
 void free_aligned_sized(void *block, size_t alignment, size_t size)
 {
 	(void)alignment, (void)size;
-	record_free(block, (uintptr_t)__builtin_return_address(0));
+	record_free(block, CALLER);
 }
 
 int posix_memalign(void **block, size_t alignment, size_t size)

@@ -253,18 +253,12 @@ static __attribute__((noinline)) void *alloc_unready(void *block, size_t size, c
 	return thread ? alloc_slow(thread, &event) : block;
 }
 
-/* Between two samples most events end here. */
 __attribute__((noinline)) void *record_alloc_unready(void *block, size_t size, const uintptr_t *fp,
 						     enum format_hook hook)
 {
-	struct thread *thread = thread_current;
-
-	if (__builtin_expect(!samples(thread), 0) || __builtin_expect(!sample_passes(size), 0))
-		return alloc_unready(block, size, fp, hook);
-	thread->last_alloc = 0;
-	if (__builtin_expect(record_in_loader(fp[1]), 0))
-		modules_suspect();
-	return block;
+	if (record_is_sampling() && record_passes_alloc(size, fp[1]))
+		return block;
+	return alloc_unready(block, size, fp, hook);
 }
 
 __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
@@ -412,7 +406,7 @@ static __attribute__((noinline)) void free_slow(struct thread *thread, void *blo
 	unmapped(size);
 }
 
-/* Between two samples most events end here.  And glibc ends every thread with a free(NULL), after the destructors of pthread
+/* glibc ends every thread with a free(NULL), after the destructors of pthread
  * keys: for a thread that had no event before, a struct taken now would never be handed over. */
 __attribute__((noinline)) void record_free_unready(void *block, uintptr_t ra)
 {

@@ -19,6 +19,7 @@
 #include "libpmem/live_table.h"
 #include "libpmem/modules.h"
 #include "libpmem/real.h"
+#include "libpmem/sample.h"
 #include "libpmem/thread.h"
 #include "libpmem/tree.h"
 #include "libpmem/verify.h"
@@ -86,6 +87,31 @@ static inline __attribute__((always_inline)) void *record_alloc_finish(
 		return record_alloc_end(thread, block);
 	thread_leave_fast(thread);
 	return block;
+}
+
+/* The calling thread samples, and records no event now. */
+static inline bool record_is_sampling(void)
+{
+	return __builtin_expect(thread_current->ready == THREAD_SAMPLES, 0);
+}
+
+/* If so: true if an allocation of size bytes, called from ra, is one of those between two samples, and all was done that it
+ * takes. */
+static inline bool record_passes_alloc(size_t size, uintptr_t ra)
+{
+	struct thread *thread = thread_current;
+
+	if (thread->mark != process_mark_now() || record_in_loader(ra) || !sample_passes(size))
+		return false;
+	thread->last_alloc = 0;
+	return true;
+}
+
+/* The same for the end of a block. */
+static inline bool record_passes_free(void *block, uintptr_t ra)
+{
+	return thread_current->mark == process_mark_now() && !record_in_loader(ra) && block &&
+	       !live_table_holds((uintptr_t)block) && !real_is_boot(block);
 }
 
 /* The same of one that is not, from a call stack that is known. */
