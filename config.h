@@ -57,6 +57,12 @@
 #define PMEM_SAMPLE 0
 #endif
 
+/* Share of the program's CPU time that capturing call stacks may take, in tenths of a percent, after its first 25 ms in each thread; beyond
+ * it a new call stack is often charged to its caller alone, below [not taken].  Bytes and counts stay exact.  0 = no bound. (env) */
+#ifndef PMEM_MAX_OVERHEAD
+#define PMEM_MAX_OVERHEAD 0
+#endif
+
 /* Nodes of the calling-context tree, 1024 or more; beyond it new call stacks keep their last 8 frames. (env) */
 #ifndef PMEM_MAX_NODES
 #define PMEM_MAX_NODES (4 * 1024 * 1024)

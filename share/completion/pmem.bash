@@ -38,7 +38,7 @@ _pmem_run() {
 	elif ((program > 0)) || [[ $cur == */* ]]; then
 		_pmem_files "$cur"
 	elif [[ $cur == -* ]]; then
-		_pmem_words '-o --output -q --quiet --no-log --only --no-children --sample --help' "$cur"
+		_pmem_words '-o --output -q --quiet --no-log --only --no-children --sample --max-overhead --help' "$cur"
 	else
 		_pmem_commands "$cur"
 	fi

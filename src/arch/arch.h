@@ -14,6 +14,7 @@
  *   arch_can_gather()          true if there is arch_holds4_gather(), the same in another way
  *   arch_gather_end()          after the last of these, before anything else
  *   arch_syscall6()            a raw system call: -errno on failure, errno itself untouched
+ *   arch_ticks()               a clock that costs next to nothing, in units of its own
  *   arch_thread_pointer()      address of the thread's control block, which lies at the end of its stack
  *   arch_signal_context()      registers of the interrupted code, from a signal frame
  *   arch_cfi_plt()             recognizes the linker's CFA expression for PLT stubs

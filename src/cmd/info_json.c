@@ -70,6 +70,7 @@ static void put_recording(struct json *json, const struct profile *profile)
 	json_key_uint(json, "format", header->version);
 	json_key_string(json, "state", info_text_state(profile));
 	json_key_uint(json, "sample_bytes", header->sample_bytes);
+	json_key_uint(json, "max_overhead", header->max_overhead);
 	json_key_uint(json, "lifetime_sample", header->lifetime_sample);
 	json_key_string(json, "refused_setting",
 			profile->refused_setting[0] ? profile->refused_setting : NULL);

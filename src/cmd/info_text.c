@@ -72,6 +72,9 @@ static void put_recorded(const struct profile *profile, const struct output *out
 	if (profile->header.lifetime_sample > 0 && !profile->header.sample_bytes)
 		fprintf(out->file, "; the lifetime of one block in %" PRIu64,
 			profile->header.lifetime_sample);
+	if (profile->header.max_overhead)
+		fprintf(out->file, "; %.4g %% of the CPU time for capturing call stacks",
+			profile->header.max_overhead / 10.0);
 	fputs("; by pmem ", out->file);
 	output_safe(out, profile->header.recorder[0] ? profile->header.recorder : "(unknown)");
 	end(out);

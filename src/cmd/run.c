@@ -26,6 +26,7 @@ struct options {
 	const char *output; /* NULL = default */
 	const char *only;
 	const char *sample; /* mean distance; NULL = not asked for */
+	char overhead[8];   /* tenths of a percent; "" = not asked for */
 	bool quiet;
 	bool no_log;
 	bool no_children;
@@ -49,16 +50,25 @@ enum { DISTANCE_MIN = 1024, DISTANCE_MAX = 1 << 30 };
 
 enum { ONLY_MAX = 255 }; /* what the recorder has room for */
 
-enum { OPTION_NO_LOG = 256, OPTION_ONLY, OPTION_NO_CHILDREN, OPTION_SAMPLE, OPTION_HELP };
+enum {
+	OPTION_NO_LOG = 256,
+	OPTION_ONLY,
+	OPTION_NO_CHILDREN,
+	OPTION_SAMPLE,
+	OPTION_MAX_OVERHEAD,
+	OPTION_HELP
+};
 
-static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
-					     {"quiet", no_argument, NULL, 'q'},
-					     {"no-log", no_argument, NULL, OPTION_NO_LOG},
-					     {"only", required_argument, NULL, OPTION_ONLY},
-					     {"no-children", no_argument, NULL, OPTION_NO_CHILDREN},
-					     {"sample", optional_argument, NULL, OPTION_SAMPLE},
-					     {"help", no_argument, NULL, OPTION_HELP},
-					     {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+	{"output", required_argument, NULL, 'o'},
+	{"quiet", no_argument, NULL, 'q'},
+	{"no-log", no_argument, NULL, OPTION_NO_LOG},
+	{"only", required_argument, NULL, OPTION_ONLY},
+	{"no-children", no_argument, NULL, OPTION_NO_CHILDREN},
+	{"sample", optional_argument, NULL, OPTION_SAMPLE},
+	{"max-overhead", required_argument, NULL, OPTION_MAX_OVERHEAD},
+	{"help", no_argument, NULL, OPTION_HELP},
+	{NULL, 0, NULL, 0}};
 
 /* run's own errors must not look like an exit code of the program. */
 static int usage_error(const char *before, const char *argument, const char *after)
@@ -83,6 +93,24 @@ static int bad_option(int code, char **argv)
 	return usage_error("unknown option ", letter, "");
 }
 
+/* A percentage as people write it, "3%", "0.5": to tenths of a percent, 0 to 1000, as text.  Else false. */
+static bool parse_overhead(const char *text, char tenths[8])
+{
+	char *end;
+	unsigned long whole = strtoul(text, &end, 10), tenth = 0;
+
+	if (!isdigit((unsigned char)*text) || whole > 100)
+		return false;
+	if (end[0] == '.' && isdigit((unsigned char)end[1])) {
+		tenth = (unsigned long)(end[1] - '0');
+		end += 2;
+	}
+	if (*end == '%')
+		end++;
+	snprintf(tenths, 8, "%lu", whole * 10 + tenth);
+	return !*end && whole * 10 + tenth <= 1000;
+}
+
 /* Fills options; optind is then the program's index.  Returns 0 or an exit code. */
 static int parse_options(int argc, char **argv, struct options *options)
 {
@@ -103,6 +131,11 @@ static int parse_options(int argc, char **argv, struct options *options)
 			options->no_children = true;
 		else if (code == OPTION_SAMPLE)
 			options->sample = optarg ? optarg : default_sample;
+		else if (code == OPTION_MAX_OVERHEAD && !parse_overhead(optarg, options->overhead))
+			return usage_error("--max-overhead=", optarg,
+					   " is not a percentage like 3% or 0.5%");
+		else if (code == OPTION_MAX_OVERHEAD)
+			continue;
 		else if (code == OPTION_HELP || code == 'h')
 			options->help = true;
 		else
@@ -177,6 +210,8 @@ static int execute(struct run *run)
 				    .run_id = run->run_id,
 				    .only = run->options.only,
 				    .sample = run->options.sample,
+				    .overhead = run->options.overhead[0] ? run->options.overhead
+									 : NULL,
 				    .no_log = run->options.no_log,
 				    .no_children = run->options.no_children,
 				    .libstdcxx = run_target_wants_libstdcxx(&run->target)};

@@ -120,7 +120,8 @@ bool run_env_set(const struct run_env *env, struct error *err)
 	snprintf(id, sizeof(id), "%016" PRIx64, env->run_id);
 	if (set_preload(env) && set("PMEM_OUT", env->output) && set("PMEM_RUN_ID", id) &&
 	    set("PMEM_LOG", env->no_log ? "0" : NULL) && set("PMEM_ONLY", env->only) &&
-	    set("PMEM_SAMPLE", env->sample) && set("PMEM_CHILDREN", env->no_children ? "0" : NULL))
+	    set("PMEM_SAMPLE", env->sample) && set("PMEM_MAX_OVERHEAD", env->overhead) &&
+	    set("PMEM_CHILDREN", env->no_children ? "0" : NULL))
 		return true;
 	return error_set_errno(err, "environment");
 }

@@ -17,8 +17,9 @@ struct run_env {
 	const char *library;
 	const char *output; /* absolute pattern */
 	uint64_t run_id;
-	const char *only;   /* NULL = all programs */
-	const char *sample; /* PMEM_SAMPLE; NULL = as it is */
+	const char *only;     /* NULL = all programs */
+	const char *sample;   /* PMEM_SAMPLE; NULL = as it is */
+	const char *overhead; /* PMEM_MAX_OVERHEAD; the same */
 	bool no_log;
 	bool no_children;
 	bool libstdcxx; /* preload it right behind the recorder */

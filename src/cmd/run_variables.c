@@ -23,6 +23,7 @@ const char *const run_variables[] = {
 	"PMEM_LOG",
 	"PMEM_LOG_MAX",
 	"PMEM_MAX_NODES",
+	"PMEM_MAX_OVERHEAD",
 	"PMEM_ONLY",
 	"PMEM_LOG_SNAPSHOT_MAX",
 	"PMEM_OUT",

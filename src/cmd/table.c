@@ -26,6 +26,8 @@ const struct cmd cmd_table[] = {
 	 "                      executes\n"
 	 "      --sample[=BYTES]  record a sample only: of the bytes allocated one in so\n"
 	 "                      many, default 512k; figures are estimates then\n"
+	 "      --max-overhead SHARE  of the CPU time, like 3%, that capturing call stacks\n"
+	 "                      may take; beyond it new ones are charged to their caller\n"
 	 "      --help          this text\n"
 	 "\n"
 	 "Exit code: that of the program; 125 if pmem itself failed, 126 if the program\n"

@@ -95,6 +95,7 @@ enum format_loss {
 	FORMAT_LOSS_PROFILE_BYTES, /* bytes of the profile that found no room in the file: see memory_blocks */
 	FORMAT_LOSS_TIMELINE, /* points or samples of the timeline that found no room */
 	FORMAT_LOSS_CHILDREN, /* forked children that have events and no profile */
+	FORMAT_LOSS_NOT_TAKEN, /* allocations charged to their caller alone, below [not taken]: see max_overhead */
 	FORMAT_LOSS_KINDS,
 };
 
@@ -174,7 +175,7 @@ struct format_header {
 	uint64_t lifetime_sample; /* one block in so many has its lifetime measured */
 	uint64_t sample_bytes; /* mean bytes between sampled allocations; 0 = every allocation was recorded */
 	uint32_t forked; /* 1: the process was forked by a recorded one and runs the same image */
-	uint32_t reserved0;
+	uint32_t max_overhead; /* share of the time that capturing call stacks may take, in tenths of a percent; 0 = no bound */
 	struct format_text program; /* path of the executable */
 	struct format_text command; /* arguments as in /proc/PID/cmdline: each ends in NUL; may be cut */
 	struct format_text directory; /* current directory at start */
@@ -252,6 +253,7 @@ enum format_special {
 	FORMAT_SPECIAL_BEYOND_BUDGET = 2, /* [beyond budget] */
 	FORMAT_SPECIAL_TRUNCATED = 3,	  /* [truncated] */
 	FORMAT_SPECIAL_UNKNOWN = 4,	  /* [unknown module] */
+	FORMAT_SPECIAL_NOT_TAKEN = 5,	  /* [not taken] */
 };
 
 /* A node of the calling-context tree.  The children of node n form a list that begins at n + 1: link is the index of

@@ -240,6 +240,7 @@ static void fill_numbers(struct format_header *head)
 	head->data_limit = own_limit(DATA);
 	head->lifetime_sample = settings.sample ? 1 : PMEM_LIFETIME_SAMPLE;
 	head->sample_bytes = settings.sample;
+	head->max_overhead = (uint32_t)settings.max_overhead;
 	head->forked = forked;
 }
 

@@ -461,6 +461,7 @@ const char *modules_special_name(uint32_t number)
 		[FORMAT_SPECIAL_BEYOND_BUDGET] = "[beyond budget]",
 		[FORMAT_SPECIAL_TRUNCATED] = "[truncated]",
 		[FORMAT_SPECIAL_UNKNOWN] = "[unknown module]",
+		[FORMAT_SPECIAL_NOT_TAKEN] = "[not taken]",
 	};
 
 	return number < sizeof(names) / sizeof(*names) ? names[number] : NULL;

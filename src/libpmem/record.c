@@ -87,11 +87,29 @@ static inline void remember(struct thread *thread, const struct record_event *ev
 		stack_cache_put(&thread->stacks, &thread->unwind, found->stack_id, found->counter);
 }
 
+/* The call stack, or the caller alone if a whole one is too much now. */
+static __attribute__((noinline)) uint32_t capture_governed(struct thread *thread,
+							   const struct record_event *event,
+							   bool *taken)
+{
+	uint64_t begin;
+	uint32_t id;
+
+	*taken = record_in_loader(event->fp[1]) || governor_takes(&thread->governor);
+	if (!*taken)
+		return tree_not_taken_id(modules_encode(event->fp[1]), event->hook);
+	begin = governor_begin();
+	id = unwind_capture(&thread->unwind, event->fp, event->hook);
+	governor_end(&thread->governor, begin);
+	return id;
+}
+
 /* The call stack is not in the cache: *found becomes an entry that is in none. */
 static void capture(struct thread *thread, const struct record_event *event,
 		    struct stack_cache_entry *found)
 {
 	const struct stack_cache_entry *unclean = NULL;
+	bool taken = true;
 
 	if (thread->stacks.any_unclean)
 		unclean = stack_cache_find_unclean(&thread->stacks, event->fp, event->hook);
@@ -100,9 +118,15 @@ static void capture(struct thread *thread, const struct record_event *event,
 	if (unclean) {
 		found->stack_id = unclean->stack_id;
 		found->counter = unclean->counter;
+		verify_capture(thread, event->fp, found->stack_id);
 		return;
 	}
-	found->stack_id = unwind_capture(&thread->unwind, event->fp, event->hook);
+	if (governor_is_on())
+		found->stack_id = capture_governed(thread, event, &taken);
+	else
+		found->stack_id = unwind_capture(&thread->unwind, event->fp, event->hook);
+	if (taken)
+		verify_capture(thread, event->fp, found->stack_id);
 	found->counter = counters_get(&thread->counters, found->stack_id);
 
 	/* No memory for the counter: the fixed ids' always exist. */
@@ -112,7 +136,8 @@ static void capture(struct thread *thread, const struct record_event *event,
 		found->counter = counters_get(&thread->counters, found->stack_id);
 		return;
 	}
-	remember(thread, event, found);
+	if (taken)
+		remember(thread, event, found);
 }
 
 /* The loader did something: this thread's caches may be wrong. */
@@ -218,8 +243,7 @@ static void *alloc_here(struct thread *thread, const struct record_event *event)
 	if (!entry)
 		capture(thread, event, &found);
 	else
-		found.stack_id = entry->stack_id;
-	verify_capture(thread, event->fp, found.stack_id);
+		verify_capture(thread, event->fp, found.stack_id = entry->stack_id);
 	alloc_at(thread, event, found.stack_id, entry);
 	return event->block;
 }
@@ -269,7 +293,6 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 	if (record_in_loader(event->fp[1]))
 		return alloc_slow(thread, event);
 	capture(thread, event, &found);
-	verify_capture(thread, event->fp, found.stack_id);
 	stack_cache_set_sizes(&found);
 	look_at_clock(thread);
 	return record_alloc_at(thread, &found, event->block, event->size);

@@ -127,6 +127,7 @@ static void clean(struct thread *thread)
 	peak_leave(&thread->peak);
 	unwind_flush(&thread->unwind);
 	stack_cache_flush(&thread->stacks);
+	governor_reset(&thread->governor);
 	thread->last_alloc = 0;
 	thread->exit_rounds = 0;
 	thread->borrowed = 0;

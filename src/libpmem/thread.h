@@ -15,6 +15,7 @@
 
 #include "config.h"
 #include "libpmem/counters.h"
+#include "libpmem/governor.h"
 #include "libpmem/peak.h"
 #include "libpmem/process.h"
 #include "libpmem/stack_cache.h"
@@ -34,6 +35,7 @@ struct thread {
 	struct counters counters;
 	struct peak_window peak;
 	struct unwind unwind;
+	struct governor governor;
 	struct thread *nested;	      /* owner only: for an event that interrupts this struct's */
 	struct thread *next;	      /* all threads; immutable once published */
 	_Atomic pid_t tid;	      /* 0 = free for the next thread */

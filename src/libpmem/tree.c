@@ -45,6 +45,7 @@ static _Atomic(struct hash *) hash_now;
 static uint64_t hash_used;	/* under lock */
 static uint32_t nodes_max;	/* immutable after tree_init() */
 static uint32_t truncated_node; /* immutable after tree_init() */
+static _Atomic uint32_t not_taken_node; /* 0 = not made yet */
 
 /* Of a block that is not there.  Happens in the child of a raw clone(2) inside an event: it still sees what its
  * parent adds to the tree. */
@@ -382,6 +383,23 @@ uint32_t tree_truncated_id(const struct tree_path *path)
 	return id ? id : TREE_STACK_BEYOND_BUDGET;
 }
 
+uint32_t tree_not_taken_id(uint32_t pc32, uint32_t hook)
+{
+	uint32_t both[] = {FORMAT_SPECIAL_NOT_TAKEN, pc32}, nodes[2], id = 0;
+	uint32_t parent = atomic_load_explicit(&not_taken_node, memory_order_relaxed);
+	uint32_t node = parent ? tree_find(parent, pc32) : 0;
+	struct tree_path path = {.parent = TREE_ROOT, .count = 2, .pc32 = both, .hook = hook};
+
+	loss_add(FORMAT_LOSS_NOT_TAKEN, 1);
+	if (!node && tree_insert(&path, nodes)) {
+		atomic_store_explicit(&not_taken_node, nodes[0], memory_order_relaxed);
+		node = nodes[1];
+	}
+	if (node)
+		id = tree_stack_id(node, hook);
+	return id ? id : TREE_STACK_BEYOND_BUDGET;
+}
+
 uint32_t tree_truncated_node(void)
 {
 	return truncated_node;
@@ -437,6 +455,7 @@ bool tree_init(uint32_t max_nodes)
 	uint32_t i, node;
 
 	nodes_max = max_nodes;
+	atomic_store_explicit(&not_taken_node, 0, memory_order_relaxed);
 	atomic_store_explicit(&store_head()->node_count, 1, memory_order_relaxed);
 	atomic_store_explicit(&store_head()->stack_limit, TREE_STACK_SIGNAL, memory_order_relaxed);
 	if (!nodes_reserve(16))

@@ -52,6 +52,10 @@ uint32_t tree_stack_id(uint32_t node, uint32_t hook);
  * below the node [truncated]; or TREE_STACK_BEYOND_BUDGET, or TREE_STACK_SIGNAL as above. */
 uint32_t tree_truncated_id(const struct tree_path *path);
 
+/* The id of the call stack that consists of one return address below the node [not taken]
+ * (governor.h), or TREE_STACK_BEYOND_BUDGET. */
+uint32_t tree_not_taken_id(uint32_t pc32, uint32_t hook);
+
 /* The node [truncated]: outermost frame of call stacks whose outer part is not known. */
 uint32_t tree_truncated_node(void);
 

@@ -334,6 +334,7 @@ const char *profile_loss_name(uint32_t loss)
 		[FORMAT_LOSS_PROFILE_BYTES] = "profile_bytes",
 		[FORMAT_LOSS_TIMELINE] = "timeline",
 		[FORMAT_LOSS_CHILDREN] = "children",
+		[FORMAT_LOSS_NOT_TAKEN] = "not_taken",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? names[loss] : "unknown";
@@ -349,6 +350,7 @@ const char *profile_blemish_words(uint32_t loss)
 		[FORMAT_LOSS_MODULES] = "modules without room",
 		[FORMAT_LOSS_TIMELINE] = "points of the timeline missing",
 		[FORMAT_LOSS_CHILDREN] = "forked children without a profile",
+		[FORMAT_LOSS_NOT_TAKEN] = "allocations without a call stack, to keep the overhead down",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? words[loss] : NULL;

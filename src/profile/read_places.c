@@ -195,6 +195,7 @@ static const char *special_name(uint32_t number)
 		[FORMAT_SPECIAL_SIGNAL] = "[signal handler]",
 		[FORMAT_SPECIAL_BEYOND_BUDGET] = "[beyond budget]",
 		[FORMAT_SPECIAL_TRUNCATED] = "[truncated]",
+		[FORMAT_SPECIAL_NOT_TAKEN] = "[not taken]",
 		[FORMAT_SPECIAL_UNKNOWN] = "[unknown module]",
 	};
 

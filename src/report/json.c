@@ -135,6 +135,7 @@ static void put_recorder(struct json *json, const struct profile *profile)
 	else
 		json_key_string(json, "run_id", NULL);
 	put_known(json, "sample_bytes", header->sample_bytes);
+	put_known(json, "max_overhead", header->max_overhead);
 	put_known(json, "lifetime_sample", header->lifetime_sample);
 	put_known(json, "own_bytes", loaded(&header->own_bytes));
 	json_key_uint(json, "snapshot_ns", loaded(&header->snapshot_ns));

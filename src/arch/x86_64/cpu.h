@@ -97,6 +97,11 @@ static inline void arch_gather_end(void)
 	__asm__ volatile("vzeroupper");
 }
 
+static inline uint64_t arch_ticks(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
 static inline uintptr_t arch_thread_pointer(void)
 {
 	uintptr_t pointer;
