@@ -112,6 +112,8 @@ class Pprof:
         self.locations = {l[1][0]: l for l in map(message, top[4])}
         assert len(self.locations) == len(top[4]) and 0 not in self.locations
         assert len(self.functions) == len(top.get(5, [])) and len(self.mappings) == len(top.get(3, []))
+        for field in (3, 4, 5):  # Parca takes nothing else
+            assert [message(m)[1][0] for m in top.get(field, [])] == list(range(1, len(top.get(field, [])) + 1)), field
         self.samples = list(map(message, top.get(2, [])))
 
     def lines(self, location):

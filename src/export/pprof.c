@@ -69,6 +69,9 @@ struct writer {
 	struct strings strings;
 	struct strings functions;  /* keys: name, system name, file */
 	struct coverage *coverage; /* by module */
+	uint32_t *mapping_ids;	   /* by module; 0 = it has no mapping */
+	uint32_t *mappings;	   /* modules, by id - 1 */
+	uint32_t mapping_count;
 	struct path path;
 	uint64_t *ids; /* of a call stack's locations: [ids_size] */
 	uint32_t ids_size;
@@ -275,22 +278,21 @@ static void cover(struct coverage *coverage, const struct frame *frame)
 	coverage->has_inlined |= frame->symbol->inlined;
 }
 
-static bool has_mapping(const struct profile *profile, const struct profile_location *location)
+static uint32_t mapping_of(const struct writer *writer, const struct profile_location *location)
 {
-	return !location->special && location->module > 0 &&
-	       profile->modules[location->module].path[0];
+	return location->special ? 0 : writer->mapping_ids[location->module];
 }
 
 static void put_location(struct writer *writer, uint32_t index)
 {
 	const struct profile_location *location = &writer->profile->locations[index];
 	const struct frames *frames = &writer->frames;
-	bool mapped = has_mapping(writer->profile, location);
+	uint32_t mapped = mapping_of(writer, location);
 	uint32_t i;
 
 	protobuf_uint(&writer->message, LOCATION_ID, (uint64_t)index + 1);
 	if (mapped)
-		protobuf_uint(&writer->message, LOCATION_MAPPING_ID, location->module);
+		protobuf_uint(&writer->message, LOCATION_MAPPING_ID, mapped);
 	if (!location->special && location->address > 0)
 		protobuf_uint(&writer->message, LOCATION_ADDRESS, location->address - 1);
 	for (i = frames->first[index]; i < frames->first[index + 1]; i++) {
@@ -332,7 +334,7 @@ static void put_mapping(struct writer *writer, uint32_t index)
 	const struct coverage *coverage = &writer->coverage[index];
 	struct protobuf *message = &writer->message;
 
-	protobuf_uint(message, MAPPING_ID, index);
+	protobuf_uint(message, MAPPING_ID, writer->mapping_ids[index]);
 	protobuf_uint(message, MAPPING_START, module->start);
 	protobuf_uint(message, MAPPING_LIMIT, module->end);
 	protobuf_uint(message, MAPPING_FILENAME, clean_string_of(writer, module->path));
@@ -344,20 +346,12 @@ static void put_mapping(struct writer *writer, uint32_t index)
 	put_message(writer, PROFILE_MAPPING);
 }
 
-/* The first mapping is the program's, by convention of the format. */
 static void put_mappings(struct writer *writer)
 {
-	const struct profile *profile = writer->profile;
-	uint32_t main = 0, i;
+	uint32_t i;
 
-	for (i = 1; i < profile->module_count && !main; i++)
-		if (profile->program[0] && strcmp(profile->modules[i].path, profile->program) == 0)
-			main = i;
-	if (main)
-		put_mapping(writer, main);
-	for (i = 1; i < profile->module_count; i++)
-		if (i != main && profile->modules[i].path[0])
-			put_mapping(writer, i);
+	for (i = 0; i < writer->mapping_count; i++)
+		put_mapping(writer, writer->mappings[i]);
 }
 
 static void put_strings(struct writer *writer)
@@ -399,8 +393,32 @@ static void close_writer(struct writer *writer)
 	protobuf_free(&writer->message);
 	protobuf_free(&writer->outer);
 	free(writer->coverage);
+	free(writer->mapping_ids);
+	free(writer->mappings);
 	free(writer->ids);
 	free(writer);
+}
+
+static void add_mapping(struct writer *writer, uint32_t module)
+{
+	if (writer->mapping_ids[module] || !writer->profile->modules[module].path[0])
+		return;
+	writer->mappings[writer->mapping_count++] = module;
+	writer->mapping_ids[module] = writer->mapping_count;
+}
+
+/* The first mapping is the program's, by convention of the format; ids are numbers from 1 on in the order of the file, which Parca
+ * insists on. */
+static void order_mappings(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	uint32_t i;
+
+	for (i = 1; i < profile->module_count && writer->mapping_count == 0; i++)
+		if (profile->program[0] && strcmp(profile->modules[i].path, profile->program) == 0)
+			add_mapping(writer, i);
+	for (i = 1; i < profile->module_count; i++)
+		add_mapping(writer, i);
 }
 
 static struct writer *new_writer(const struct export_source *source)
@@ -416,10 +434,16 @@ static struct writer *new_writer(const struct export_source *source)
 				  sizeof(*writer->coverage));
 	writer->message = protobuf_new(MESSAGE_LIMIT);
 	writer->outer = protobuf_new(MESSAGE_LIMIT + 16);
-	if (writer->coverage)
-		return writer;
-	close_writer(writer);
-	return NULL;
+	writer->mapping_ids = calloc((size_t)source->profile->module_count + 1,
+				     sizeof(*writer->mapping_ids));
+	writer->mappings = calloc((size_t)source->profile->module_count + 1,
+				  sizeof(*writer->mappings));
+	if (!writer->coverage || !writer->mapping_ids || !writer->mappings) {
+		close_writer(writer);
+		return NULL;
+	}
+	order_mappings(writer);
+	return writer;
 }
 
 bool export_pprof(const struct export_source *source, FILE *file, struct error *err)
