@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_LENGTH = 2, CAPACITY_FIRST = 256 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_LENGTH = 2, CAPACITY_FIRST = 256 };
 
 struct protobuf protobuf_new(size_t limit)
 {
@@ -99,6 +99,19 @@ void protobuf_uint(struct protobuf *message, uint32_t field, uint64_t value)
 
 	if (to)
 		put_varint(put_varint(to, head), value);
+}
+
+void protobuf_fixed64(struct protobuf *message, uint32_t field, uint64_t value)
+{
+	uint64_t head = tag(field, WIRE_FIXED64);
+	uint8_t *to = extend(message, varint_size(head) + sizeof(value));
+	size_t i;
+
+	if (!to)
+		return;
+	to = put_varint(to, head);
+	for (i = 0; i < sizeof(value); i++, value >>= 8)
+		*to++ = (uint8_t)value;
 }
 
 void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes, size_t size)

@@ -31,6 +31,9 @@ void protobuf_clear(struct protobuf *message);
 /* uint64, or int64 where negative values are given as their two's complement.  Fields are from 1 to PROTOBUF_FIELD_MAX. */
 void protobuf_uint(struct protobuf *message, uint32_t field, uint64_t value);
 
+/* fixed64. */
+void protobuf_fixed64(struct protobuf *message, uint32_t field, uint64_t value);
+
 /* string or bytes. */
 void protobuf_bytes(struct protobuf *message, uint32_t field, const void *bytes, size_t size);
 void protobuf_text(struct protobuf *message, uint32_t field, const char *text);

@@ -5,35 +5,16 @@
 #include "page/pack.h"
 
 #include <assert.h>
-#include <stdint.h>
+
+#include "base/base64.h"
 
 static_assert(DEFLATER_ROUND % 3 == 0, "no padding inside");
-
-/* Of the three bytes at from, size are there. */
-static void put_group(const unsigned char *from, size_t size, char *to)
-{
-	static const char
-		digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	uint32_t group = (uint32_t)from[0] << 16;
-
-	if (size > 1)
-		group |= (uint32_t)from[1] << 8;
-	if (size > 2)
-		group |= from[2];
-	to[0] = digits[group >> 18];
-	to[1] = digits[group >> 12 & 63];
-	to[2] = size > 1 ? digits[group >> 6 & 63] : '=';
-	to[3] = size > 2 ? digits[group & 63] : '=';
-}
 
 static void put_round(void *context, const unsigned char *bytes, size_t size)
 {
 	struct pack *pack = context;
-	size_t at, length = 0;
 
-	for (at = 0; at < size; at += 3, length += 4)
-		put_group(bytes + at, size - at, pack->text + length);
-	fwrite(pack->text, 1, length, pack->file);
+	fwrite(pack->text, 1, base64_put(bytes, size, pack->text), pack->file);
 }
 
 bool pack_begin(struct pack *pack, FILE *file, struct error *err)

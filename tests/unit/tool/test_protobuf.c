@@ -127,6 +127,21 @@ static void test_limit(void **state)
 	protobuf_free(&message);
 }
 
+static void test_fixed64(void **state)
+{
+	static const uint8_t wanted[] = {0x19, 8, 7, 6, 5, 4, 3, 2, 1};
+	struct protobuf message = protobuf_new(sizeof(wanted));
+
+	(void)state;
+	protobuf_fixed64(&message, 3, UINT64_C(0x0102030405060708));
+	assert_int_equal(message.size, sizeof(wanted));
+	assert_memory_equal(message.bytes, wanted, sizeof(wanted));
+	assert_false(message.failed);
+	protobuf_fixed64(&message, 3, 0);
+	assert_true(message.failed);
+	protobuf_free(&message);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -135,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_edges_of_numbers),
 		cmocka_unit_test(test_empty_and_long_bytes),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_fixed64),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
