@@ -15,7 +15,8 @@ report  report profile base core
 export  export profile base core
 page    page export report profile symbol base core
 top     top report profile symbol base core
-cmd     cmd top page export report profile symbol base core arch
+push    push export report profile symbol base core
+cmd     cmd top push page export report profile symbol base core arch
 '
 cd "$(dirname "$0")/../src" || exit 2
 find . -name '*.[chS]' | sed 's|^\./||' | sort |

@@ -19,7 +19,7 @@ def told(lib):
 
     verbs = re.findall(r"^  (\w+) +\S", ask().partition("Commands:\n")[2], re.M)
     options = {verb: set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", listed(ask(verb)))) for verb in verbs}
-    assert set(options) == {"run", "report", "diff", "info", "top", "html", "bundle", "export", "help"}
+    assert set(options) == {"run", "report", "diff", "info", "top", "html", "bundle", "export", "push", "help"}
     assert {"-o", "--output", "--no-children"} <= options["run"]
     return options
 
@@ -60,7 +60,7 @@ def test_zsh(told, folder):
         specs += re.findall(r"_arguments -S ('.*)", function_body(text, "_pmem_" + verb))
         names = set()
         for spec in specs:
-            names |= set(re.findall(r"'(--[a-z-]+)[=\[]", spec))
+            names |= set(re.findall(r"'\*?(--[a-z-]+)[=\[]", spec))
             names |= {n for pair in re.findall(r"\{(.*?)\}", spec) for n in re.sub(r"[+=]", "", pair).split(",")}
         assert names == options, verb
     assert re.findall(r"^\t\t'(\w+):", function_body(text, "_pmem_verbs"), re.M) == list(told)

@@ -56,7 +56,7 @@ _pmem_profiles() {
 
 _pmem() {
 	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs='run report diff info top html bundle export help'
+	local verbs='run report diff info top html bundle export push help'
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		_pmem_words "$verbs --help --version" "$cur"
@@ -81,6 +81,11 @@ _pmem() {
 		_pmem_words 'log collapsed pprof speedscope massif dhat firefox heaptrack csv json' "$cur"
 		return
 		;;
+	push:--to) _pmem_words 'pyroscope pyroscope-ingest parca otlp' "$cur"; return ;;
+	push:--spool | push:--cacert | push:--cert | push:--key | push:--password-file | push:--bearer-file) _pmem_files "$cur"; return ;;
+	push:--sysroot | push:--debug-dir | push:--blame) _pmem_files "$cur"; return ;;
+	push:--every | push:--label | push:--spool-max | push:--give-up | push:--timeout | push:--max-stacks) return ;;
+	push:--user | push:--header | push:--tenant) return ;;
 	export:--value) _pmem_words 'live live_blocks alloc alloc_blocks peak temporary' "$cur"; return ;;
 	run:-o | run:--output | html:-o | html:--output | bundle:-o | bundle:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
 	esac
@@ -108,6 +113,11 @@ _pmem() {
 		;;
 	export)
 		_pmem_profiles "$cur" --format --list-formats --value -o --output --sysroot --debug-dir --debuginfod --blame --help
+		;;
+	push)
+		_pmem_profiles "$cur" --to --every --label --spool --spool-max --drain --give-up --timeout --now --max-stacks \
+			--cacert --cert --key --insecure --user --password-file --bearer-file --header --tenant \
+			--sysroot --debug-dir --debuginfod --blame -q --quiet --help
 		;;
 	help) _pmem_words "$verbs --help" "$cur" ;;
 	*) _pmem_run "$cur" 1 ;;

@@ -2,7 +2,7 @@
 #
 # Completion for fish.  tests/test_completion.py compares the options with `pmem help VERB`.
 
-set -l verbs run report diff info top html bundle export help
+set -l verbs run report diff info top html bundle export push help
 
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l help -d 'Help'
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Version'
@@ -14,6 +14,7 @@ complete -c pmem -f -n __fish_use_subcommand -a top -d 'Watch a running process'
 complete -c pmem -f -n __fish_use_subcommand -a html -d 'Make a page for the browser'
 complete -c pmem -f -n __fish_use_subcommand -a bundle -d 'Put a profile and its names into one file'
 complete -c pmem -f -n __fish_use_subcommand -a export -d 'Write a profile in another format'
+complete -c pmem -f -n __fish_use_subcommand -a push -d 'Bring profiles to a server'
 complete -c pmem -f -n __fish_use_subcommand -a help -d 'Explain pmem or one of its commands'
 
 set -l run '__fish_seen_subcommand_from run'
@@ -121,6 +122,33 @@ complete -c pmem -n $export -l debug-dir -r -F -d 'Folder with debug files'
 complete -c pmem -n $export -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
 complete -c pmem -n $export -l blame -r -F -d 'Own rules about whose code is whose'
 complete -c pmem -n $export -l help -d 'Help'
+
+set -l push '__fish_seen_subcommand_from push'
+complete -c pmem -n $push -l to -x -a 'pyroscope pyroscope-ingest parca otlp' -d 'How the server wants profiles'
+complete -c pmem -n $push -l every -x -d 'Again and again, so long apart'
+complete -c pmem -n $push -l label -x -d 'Tells profiles apart'
+complete -c pmem -n $push -l spool -r -F -d 'Where profiles wait'
+complete -c pmem -n $push -l spool-max -x -d 'The most that it may hold'
+complete -c pmem -n $push -l drain -d 'Only what is in the spool'
+complete -c pmem -n $push -l give-up -x -d 'How long to wait for the server at the end'
+complete -c pmem -n $push -l timeout -x -d 'The longest that one request may take'
+complete -c pmem -n $push -l now -d 'With the time of the push'
+complete -c pmem -n $push -l max-stacks -x -d 'The most call stacks'
+complete -c pmem -n $push -l cacert -r -F -d 'Certificates of who may vouch for the server'
+complete -c pmem -n $push -l cert -r -F -d 'Own certificate'
+complete -c pmem -n $push -l key -r -F -d 'Its key'
+complete -c pmem -n $push -l insecure -d 'Do not check certificates'
+complete -c pmem -n $push -l user -x -d 'Log in with this name'
+complete -c pmem -n $push -l password-file -r -F -d 'File with the password'
+complete -c pmem -n $push -l bearer-file -r -F -d 'File with the token'
+complete -c pmem -n $push -l header -x -d 'A line to send too'
+complete -c pmem -n $push -l tenant -x -d 'X-Scope-OrgID'
+complete -c pmem -n $push -l sysroot -r -F -d 'Look for files below'
+complete -c pmem -n $push -l debug-dir -r -F -d 'Folder with debug files'
+complete -c pmem -n $push -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
+complete -c pmem -n $push -l blame -r -F -d 'Own rules about whose code is whose'
+complete -c pmem -n $push -s q -l quiet -d 'Do not say what was pushed'
+complete -c pmem -n $push -l help -d 'Help'
 
 set -l help '__fish_seen_subcommand_from help'
 complete -c pmem -f -n $help -a "$verbs"

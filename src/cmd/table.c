@@ -131,6 +131,34 @@ const struct cmd cmd_table[] = {
 	 "  -o, --output FILE       write there instead of to standard output\n"
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              this text\n"},
+	{"push", cmd_push, "[OPTION...] URL [FILE|PID|DIR]",
+	 "bring profiles to Pyroscope, Parca or an OpenTelemetry collector",
+	 "      --to SERVER         pyroscope, pyroscope-ingest, parca or otlp (experimental);\n"
+	 "                          default: what the URL's path or port says\n"
+	 "      --every TIME        go on until the process ends: every 15, 10m; of a folder\n"
+	 "                          all processes that record there, without an end\n"
+	 "      --label NAME=VALUE  can be repeated; default: service_name, pid and host\n"
+	 "      --spool DIR         where profiles wait while the server is away\n"
+	 "      --spool-max SIZE    the most that it may hold, default 256m: the oldest go\n"
+	 "      --drain             push what is in the spool, and nothing new\n"
+	 "      --give-up TIME      how long to wait for the server at the end, default 60s\n"
+	 "      --timeout TIME      the longest that one request may take, default 30s\n"
+	 "      --now               with the time of the push, for old profiles\n"
+	 "      --max-stacks N      smaller call stacks go as one; 0 = all go; default: what\n"
+	 "                          the server takes\n"
+	 "      --cacert FILE       certificates of who may vouch for the server (PEM)\n"
+	 "      --cert FILE         own certificate\n"
+	 "      --key FILE          its key; its password: $PMEM_PUSH_KEY_PASSWORD\n"
+	 "      --insecure          do not check the server's certificate, and let passwords\n"
+	 "                          go unencrypted\n"
+	 "      --user NAME         with the password in $PMEM_PUSH_PASSWORD or in\n"
+	 "      --password-file FILE  the first line of this file\n"
+	 "      --bearer-file FILE  with the token in this file, or in $PMEM_PUSH_TOKEN\n"
+	 "      --header HEADER     'NAME: VALUE', or @FILE with such lines; can be repeated\n"
+	 "      --tenant ID         of Pyroscope: X-Scope-OrgID\n"
+	 SYMBOL_OPTIONS_HELP
+	 "  -q, --quiet             do not say what was pushed\n"
+	 "      --help              this text\n"},
 	{"help", cmd_help, "[VERB]", "explain pmem or one of its commands",
 	 "      --help   this text\n"},
 	{NULL, NULL, NULL, NULL, NULL},

@@ -171,6 +171,32 @@ static bool find_newest(const char *folder, const struct kind *more, char **path
 	return newest.path != NULL;
 }
 
+bool find_each(const char *folder,
+	       void (*visit)(const char *path, const struct format_header *header,
+			     uint64_t changed_ns, void *context),
+	       void *context, struct error *err)
+{
+	DIR *dir = open_folder(folder, err);
+	struct candidate candidate;
+	struct dirent *entry;
+
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir)) != NULL) {
+		char *path;
+
+		if (!may_be_regular(entry) || !has_suffix(entry->d_name, profiles.suffix) ||
+		    !look_at(dirfd(dir), entry->d_name, &candidate))
+			continue;
+		path = join(folder, entry->d_name);
+		if (path)
+			visit(path, &candidate.header, candidate.changed_ns, context);
+		free(path);
+	}
+	closedir(dir);
+	return true;
+}
+
 struct run {
 	char *path;
 	uint64_t start_ns;

@@ -26,6 +26,13 @@ bool find_unbundled(const char *name, char **path, struct error *err);
 /* Opens the profile that name means. */
 bool find_and_open(const char *name, struct profile **profile, struct error *err);
 
+/* Calls visit() for each profile (*.prof) in a folder; changed_ns is the end of its last change, CLOCK_REALTIME.  False: the folder
+ * cannot be read. */
+bool find_each(const char *folder,
+	       void (*visit)(const char *path, const struct format_header *header,
+			     uint64_t changed_ns, void *context),
+	       void *context, struct error *err);
+
 /* All profiles of one `pmem run` (header.run_id) in a folder, by start: paths to be freed, and the array. */
 bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
 	      struct error *err);
