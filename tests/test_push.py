@@ -58,6 +58,19 @@ def test_a_profile_has_the_reports_call_stacks_and_totals(tool, ended, server):
     assert found.duration == (0 if server == "parca" else document["process"]["duration_ns"])
 
 
+@pytest.mark.parametrize("server", ["pyroscope", "otlp"])
+def test_a_bundle_is_pushed_with_its_own_names(tool, ended, tmp_path, server):
+    bundle = tmp_path / "moved.bundle"
+    assert tool("bundle", "-o", bundle, ended).returncode == 0
+    document = report(tool, bundle)
+    with Server() as there:
+        pushed(tool("push", "--to", server, there.url, bundle))
+        found = read(server, there.requests[0], document)
+    for kind in TYPES:
+        assert found.rows[kind] == pmem_export.expected(document, pmem_push.TOTALS[kind]), kind
+    assert found.total("inuse_space") > 0
+
+
 @pytest.mark.parametrize("url,server", [(path, server) for server, path in PATHS.items()] + [
     ("/below/it/ingest", "pyroscope-ingest"), ("/below/push.v1.PusherService/Push", "pyroscope")])
 def test_the_path_tells_what_server_it_is(tool, ended, url, server):

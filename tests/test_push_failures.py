@@ -6,6 +6,7 @@ import contextlib
 import pathlib
 import signal
 import socket
+import threading
 
 import pytest
 
@@ -43,10 +44,12 @@ def free_port():
 
 def says(process, words):
     """Reads the process's messages until one has these words; returns all."""
-    lines = []
+    lines, limit = [], threading.Timer(30, process.kill)
+    limit.start()
     for line in iter(process.stderr.readline, b""):
         lines.append(line)
         if words in line:
+            limit.cancel()
             return lines
     raise AssertionError("%r is not in %r" % (words, lines))
 
@@ -119,6 +122,18 @@ def test_a_profile_that_is_never_taken_is_dropped_and_said_once(tool, run, comma
     assert push.returncode == 1 and out.startswith(b"pushed 0 profiles, ")
     assert err.count(b"the server says 400") == 1 and b'{"message":"label ?[31m too long"}; the profile was dropped' in err
     assert b"%d profiles dropped: the server does not take them" % count in err and b"more" not in err
+
+
+def test_a_collector_that_takes_not_all(tool, ended):
+    """ExportProfilesServiceResponse: 1 partial_success: 1 rejected_profiles, 2 error_message."""
+    for body, words in [(b"\x0a\x07\x08\x04\x12\x03\x1bno", b"the server has rejected profiles: ?no; the profile was dropped"),
+                        (b"\x0a\x02\x08\x01", b"the server has rejected profiles; the profile was dropped"),
+                        (b"\x0a\x05\x12\x03yes", b""), (b"", b""), (b"{}", b""), (b"\x0a\x7f\x08\x01", b"")]:
+        with Server(Answer(body=body)) as there:
+            done = tool("push", "--to", "otlp", there.url, ended)
+        assert len(there.requests) == 1
+        assert (done.returncode, words in done.stderr) == (1 if words else 0, True), done.stderr
+        assert bool(done.stderr) == bool(words)
 
 
 @pytest.mark.parametrize("status", [301, 401, 403, 404, 501])

@@ -83,7 +83,6 @@ bool base_write(const struct base *base, const char *path, struct error *err)
 
 bool base_parse(struct base *base, const void *bytes, size_t size)
 {
-	const struct base_entry *entries = (const void *)((const char *)bytes + sizeof(struct head));
 	struct head head;
 	uint32_t i;
 
@@ -92,13 +91,13 @@ bool base_parse(struct base *base, const void *bytes, size_t size)
 		return false;
 	memcpy(&head, bytes, sizeof(head));
 	if (memcmp(head.magic, magic, sizeof(magic)) != 0 || head.is_final > 1 ||
-	    (size - sizeof(head)) / sizeof(*entries) != head.count ||
-	    (size - sizeof(head)) % sizeof(*entries) != 0)
+	    (size - sizeof(head)) / sizeof(*base->entries) != head.count ||
+	    (size - sizeof(head)) % sizeof(*base->entries) != 0)
 		return false;
-	base->entries = malloc((size_t)head.count * sizeof(*entries) + 1);
+	base->entries = malloc((size_t)head.count * sizeof(*base->entries) + 1);
 	if (!base->entries)
 		return false;
-	memcpy(base->entries, entries, (size_t)head.count * sizeof(*entries));
+	memcpy(base->entries, (const char *)bytes + sizeof(head), size - sizeof(head));
 	for (i = 1; i < head.count; i++)
 		if (base->entries[i].number <= base->entries[i - 1].number) {
 			base_free(base);

@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "core/version.h"
 #include "export/clean.h"
+#include "push/rejected.h"
 #include "push/secrets.h"
 
 enum { KEPT = 512, WORDS_MAX = 200, CONNECT_MS = 10000, RETRY_AFTER_MAX_S = 3600 };
@@ -416,6 +417,22 @@ static void say_status(struct http *http, struct http_answer *answer)
 	free(words);
 }
 
+/* A good answer can say that not all was taken. */
+static void look_for_rejected(struct http *http, struct http_answer *answer)
+{
+	char why[REJECTED_TEXT], *words;
+
+	if (http->target->protocol != TARGET_OTLP ||
+	    rejected_profiles(http->begin, http->begin_size, why) == 0)
+		return;
+	answer->outcome = HTTP_BAD_PROFILE;
+	secrets_hide(&http->secrets, why);
+	words = clean_text(why, "");
+	error_set(&answer->text, "the server has rejected profiles%s%.*s",
+		  words && words[0] ? ": " : "", WORDS_MAX, words ? words : "");
+	free(words);
+}
+
 static void judge(struct http *http, CURLcode code, struct http_answer *answer)
 {
 	curl_off_t retry_after_s = 0;
@@ -436,6 +453,8 @@ static void judge(struct http *http, CURLcode code, struct http_answer *answer)
 	answer->outcome = outcome_of_status(answer->status);
 	if (answer->outcome != HTTP_DELIVERED)
 		say_status(http, answer);
+	else
+		look_for_rejected(http, answer);
 }
 
 bool http_work(struct http *http, int stop, uint64_t wait_ms, struct http_answer *answer)
