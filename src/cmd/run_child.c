@@ -71,17 +71,34 @@ static void execute(const char *path, char **argv)
 	free(shell);
 }
 
-/* In the child.  The pipe closes when the program begins; before it carries errno. */
-static void become_program(const char *path, char **argv, const struct signals *signals,
-			   int pipe_end)
-{
-	int reason;
+/* The descriptors between this process and the child, until it has executed the program. */
+struct pipes {
+	int reason[2]; /* carries errno, and closes when the program begins */
+	int go[2];     /* closes when the child may begin */
+};
 
+/* In the child. */
+static void become_program(const char *path, char **argv, const struct signals *signals,
+			   const struct pipes *pipes)
+{
+	int reason, pipe_end = pipes->reason[1];
+	char nothing;
+
+	close(pipes->go[1]);
+	(void)!read(pipes->go[0], &nothing, sizeof(nothing));
 	signals_give_back(signals);
 	execute(path, argv);
 	reason = errno;
 	(void)!write(pipe_end, &reason, sizeof(reason));
 	_exit(CMD_RUN_FAILED);
+}
+
+/* Takes what has happened to the program: its id, as of waitpid(2), or 0. */
+static pid_t look_once(const struct run_child *child, int *status)
+{
+	if (child->watch)
+		return child->watch->look(child->watch->context, status);
+	return waitpid(child->pid, status, WNOHANG | WUNTRACED);
 }
 
 /* errno of the exec that failed, 0 if the program runs. */
@@ -96,21 +113,37 @@ static int read_reason(int pipe_end)
 	return got == sizeof(reason) ? reason : 0;
 }
 
+static bool open_pipes(struct pipes *pipes)
+{
+	if (pipe2(pipes->reason, O_CLOEXEC) != 0)
+		return false;
+	if (pipe2(pipes->go, O_CLOEXEC) == 0)
+		return true;
+	close(pipes->reason[0]);
+	close(pipes->reason[1]);
+	return false;
+}
+
 static int start(const char *path, char **argv, const struct signals *signals,
 		 struct run_child *child)
 {
-	int ends[2], reason;
+	struct pipes pipes;
+	int reason;
 
-	if (pipe2(ends, O_CLOEXEC) != 0)
+	if (!open_pipes(&pipes))
 		return errno;
 	child->pid = fork();
 	if (child->pid == 0)
-		become_program(path, argv, signals, ends[1]);
+		become_program(path, argv, signals, &pipes);
 	reason = child->pid < 0 ? errno : 0;
-	close(ends[1]);
+	close(pipes.reason[1]);
+	close(pipes.go[0]);
+	if (!reason && child->watch)
+		child->watch->begin(child->watch->context, child->pid);
+	close(pipes.go[1]);
 	if (!reason)
-		reason = read_reason(ends[0]);
-	close(ends[0]);
+		reason = read_reason(pipes.reason[0]);
+	close(pipes.reason[0]);
 	return reason;
 }
 
@@ -128,7 +161,7 @@ static bool look_at(struct run_child *child)
 {
 	int status;
 
-	while (waitpid(child->pid, &status, WNOHANG | WUNTRACED) == child->pid) {
+	while (look_once(child, &status) == child->pid) {
 		if (!WIFSTOPPED(status)) {
 			child->status = status;
 			return true;

@@ -10,7 +10,17 @@
 
 #include "base/error.h"
 
+/* Somebody who traces the program. */
+struct run_child_watch {
+	/* The child waits meanwhile: it has not executed the program yet. */
+	void (*begin)(void *context, pid_t pid);
+	/* In place of waitpid(pid, status, WNOHANG | WUNTRACED). */
+	pid_t (*look)(void *context, int *status);
+	void *context;
+};
+
 struct run_child {
+	const struct run_child_watch *watch; /* NULL = nobody; set by the caller */
 	pid_t pid;
 	int status; /* as of waitpid(2) */
 	uint64_t duration_ns;
