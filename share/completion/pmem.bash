@@ -56,7 +56,7 @@ _pmem_profiles() {
 
 _pmem() {
 	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs='run report diff info top html bundle export push help'
+	local verbs='run report leaks diff info top html bundle export push help'
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		_pmem_words "$verbs --help --version" "$cur"
@@ -71,6 +71,8 @@ _pmem() {
 	top:--group) _pmem_words 'site function module' "$cur"; return ;;
 	top:-d | top:--delay | top:-n | top:--count | top:--top | top:--filter) return ;;
 	top:--sysroot | top:--debug-dir | top:--blame) _pmem_files "$cur"; return ;;
+	leaks:--sysroot | leaks:--debug-dir | leaks:--blame | leaks:--suppressions) _pmem_files "$cur"; return ;;
+	leaks:--top | leaks:--error-exitcode) return ;;
 	export:--sysroot | export:--debug-dir | export:--blame) _pmem_files "$cur"; return ;;
 	html:--sysroot | html:--debug-dir | html:--blame) _pmem_files "$cur"; return ;;
 	bundle:--sysroot | bundle:--debug-dir | bundle:--blame) _pmem_files "$cur"; return ;;
@@ -87,7 +89,7 @@ _pmem() {
 	push:--every | push:--label | push:--spool-max | push:--give-up | push:--timeout | push:--max-stacks) return ;;
 	push:--user | push:--header | push:--tenant) return ;;
 	export:--value) _pmem_words 'live live_blocks alloc alloc_blocks peak temporary' "$cur"; return ;;
-	run:-o | run:--output | html:-o | html:--output | bundle:-o | bundle:--output | export:-o | export:--output) _pmem_files "$cur"; return ;;
+	run:-o | run:--output | html:-o | html:--output | bundle:-o | bundle:--output | export:-o | export:--output | leaks:-o | leaks:--output) _pmem_files "$cur"; return ;;
 	esac
 	case ${COMP_WORDS[1]} in
 	run) _pmem_run "$cur" 2 ;;
@@ -95,6 +97,10 @@ _pmem() {
 		_pmem_profiles "$cur" --summary --by --top --tree --callers --bottom-up --leaks --peak --sizes \
 			--lifetimes --threads --rss --focus --ignore --since --until --all-frames --raw-names --source \
 			--sysroot --debug-dir --debuginfod --blame --json --csv --help
+		;;
+	leaks)
+		_pmem_profiles "$cur" --at-exit --suppressions --error-exitcode --top --all-frames -o --output -q --quiet \
+			--sysroot --debug-dir --debuginfod --blame --json --help
 		;;
 	diff)
 		_pmem_profiles "$cur" --by --top --stacks --focus --ignore --fold-recursion --all-frames --raw-names \

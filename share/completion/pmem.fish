@@ -2,12 +2,13 @@
 #
 # Completion for fish.  tests/test_completion.py compares the options with `pmem help VERB`.
 
-set -l verbs run report diff info top html bundle export push help
+set -l verbs run report leaks diff info top html bundle export push help
 
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l help -d 'Help'
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Version'
 complete -c pmem -f -n __fish_use_subcommand -a run -d 'Run a program, record its heap'
 complete -c pmem -f -n __fish_use_subcommand -a report -d 'Say who holds the memory'
+complete -c pmem -f -n __fish_use_subcommand -a leaks -d 'Say what memory cannot be reached any more'
 complete -c pmem -f -n __fish_use_subcommand -a diff -d 'Say what changed between two profiles'
 complete -c pmem -f -n __fish_use_subcommand -a info -d 'Say what was recorded, and at which cost'
 complete -c pmem -f -n __fish_use_subcommand -a top -d 'Watch a running process'
@@ -55,6 +56,21 @@ complete -c pmem -n $report -l blame -r -F -d 'Own rules about whose code is who
 complete -c pmem -n $report -l json -d 'As JSON'
 complete -c pmem -n $report -l csv -d 'As CSV'
 complete -c pmem -n $report -l help -d 'Help'
+
+set -l leaks '__fish_seen_subcommand_from leaks'
+complete -c pmem -n $leaks -l at-exit -d 'Run a program, look at it when it ends'
+complete -c pmem -n $leaks -l suppressions -r -F -d 'Leaks that are known'
+complete -c pmem -n $leaks -l error-exitcode -x -d 'Exit with so much if there are leaks'
+complete -c pmem -n $leaks -l top -x -d 'At most so many rows'
+complete -c pmem -n $leaks -l all-frames -d 'Also frames of runtimes'
+complete -c pmem -n $leaks -s o -l output -r -F -d 'File to write'
+complete -c pmem -n $leaks -s q -l quiet -d 'Do not announce the pause'
+complete -c pmem -n $leaks -l sysroot -r -F -d 'Look for files below'
+complete -c pmem -n $leaks -l debug-dir -r -F -d 'Folder with debug files'
+complete -c pmem -n $leaks -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
+complete -c pmem -n $leaks -l blame -r -F -d 'Own rules about whose code is whose'
+complete -c pmem -n $leaks -l json -d 'As JSON'
+complete -c pmem -n $leaks -l help -d 'Help'
 
 set -l diff '__fish_seen_subcommand_from diff'
 complete -c pmem -n $diff -l by -x -a 'live peak alloc count temporary' -d 'Sort by growth of'

@@ -47,6 +47,7 @@ void cmd_help_print(const struct cmd *cmd);
 int cmd_run(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
+int cmd_leaks(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);
 int cmd_export(int argc, char **argv);

@@ -61,6 +61,22 @@ const struct cmd cmd_table[] = {
 	 "      --help              this text\n"
 	 "\n"
 	 "Without an argument the newest profile in the current folder is taken.\n"},
+	{"leaks", cmd_leaks, "[OPTION...] PID | --at-exit [--] PROGRAM [ARGUMENT...]",
+	 "say what memory a program cannot reach any more",
+	 "      --at-exit           run the program, and look at it when it ends\n"
+	 "      --suppressions FILE  leaks that are known, in LeakSanitizer's format; can\n"
+	 "                          be repeated\n"
+	 "      --error-exitcode N  exit with N if there are leaks\n"
+	 "      --top N             at most N rows in a table\n"
+	 "      --all-frames        also allocators, standard libraries and runtimes\n"
+	 "  -o, --output FILE       write there instead of to standard output\n"
+	 "  -q, --quiet             do not announce the pause\n"
+	 SYMBOL_OPTIONS_HELP
+	 "      --json              as JSON\n"
+	 "      --help              this text\n"
+	 "\n"
+	 "PID is stopped for some milliseconds only: a copy of it is looked at.\n"
+	 "Exit code: 0, or N if there are leaks; with --at-exit else the program's own.\n"},
 	{"diff", cmd_diff, "[OPTION...] A[@TIME] B[@TIME]",
 	 "say what changed between two profiles, or two moments of one",
 	 "      --by KEY            sort by growth of live (default), alloc, count, peak\n"
