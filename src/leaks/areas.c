@@ -20,6 +20,7 @@ enum {
 	ARENA_LOG2 = 26, /* heaps of glibc's arenas are aligned to their size (malloc/arena.c, HEAP_MAX_SIZE) */
 	ARENA_HEADER_MAX = 128, /* sizeof(struct heap_info), in all versions */
 	CONTROL_BLOCK_ALIGN = 64,
+	THREAD_VARIABLES = 64 * 1024, /* before its control block, at most */
 };
 
 #define ARENA_SIZE (UINT64_C(1) << ARENA_LOG2)
@@ -416,6 +417,24 @@ static bool is_heap(const struct mapping *mapping)
 	return mapping->is_brk || (mapping->has_chunks && !mapping->is_stack);
 }
 
+/* A heap from start on, but for variables of threads: the kernel joins what the loader mapped for the main thread with what comes after. */
+static void hide_rest(struct finder *finder, uint64_t start)
+{
+	const struct stop *stop = finder->source->stop;
+	const struct mapping *mapping = finder->mapping;
+
+	for (uint32_t i = 0; i < stop->count; i++) {
+		uint64_t at = arch_registers_thread(&stop->threads[i].registers);
+
+		if (stop->threads[i].tid != stop->pid || !is_in(mapping, at) || at < start)
+			continue;
+		if (at - start > THREAD_VARIABLES)
+			hide_heap(finder, start, (at - THREAD_VARIABLES) & ~UINT64_C(7));
+		start = page_end(at);
+	}
+	hide_heap(finder, start, mapping->end);
+}
+
 static bool look_into(struct finder *finder, struct collect *collect, struct error *err)
 {
 	struct mapping *mapping = finder->mapping;
@@ -426,8 +445,7 @@ static bool look_into(struct finder *finder, struct collect *collect, struct err
 	if (!collect_add(collect, mapping->start, mapping->end, err))
 		return false;
 	if (is_heap(mapping))
-		hide_heap(finder, mapping->stack_end ? mapping->stack_end : mapping->start,
-			  mapping->end);
+		hide_rest(finder, mapping->stack_end ? mapping->stack_end : mapping->start);
 	return true;
 }
 

@@ -70,20 +70,31 @@ static uint32_t stack_of(const struct search *search, const struct block *block)
 	return block->stack < search->limit ? search->stack_of[block->stack] - 1 : UINT32_MAX;
 }
 
-/* True if the loader allocated: it keeps some addresses where nobody finds them, as the table of a thread's variables, whose stack is kept for
- * another thread. */
-static bool is_of_loader(const struct profile *profile, uint32_t index)
+/* The file name of the module that a frame is in; "" = none. */
+static const char *module_of(const struct profile *profile, uint32_t node)
 {
-	uint32_t node = profile->stacks[index].node;
 	const struct profile_location *location = &profile->locations[profile->nodes[node].location];
 	const char *path, *slash;
 
 	if (!node || location->special)
-		return false;
+		return "";
 	path = profile->modules[location->module].path;
 	slash = strrchr(path, '/');
-	path = slash ? slash + 1 : path;
-	return strncmp(path, "ld-linux", 8) == 0 || strncmp(path, "ld-2.", 5) == 0;
+	return slash ? slash + 1 : path;
+}
+
+/* True if the loader allocated, or the allocator for itself: they keep some addresses where nobody finds them, as that of the table of a
+ * thread's variables, whose stack is kept for another thread. */
+static bool is_of_loader(const struct profile *profile, uint32_t index)
+{
+	uint32_t node = profile->stacks[index].node;
+	const char *name = module_of(profile, node);
+
+	if (strncmp(name, "libstdc++", 9) == 0)
+		name = module_of(profile, profile->nodes[node].parent);
+	return strncmp(name, "ld-linux", 8) == 0 || strncmp(name, "ld-2.", 5) == 0 ||
+	       strncmp(name, "libtcmalloc", 11) == 0 || strncmp(name, "libjemalloc", 11) == 0 ||
+	       strncmp(name, "libmimalloc", 11) == 0;
 }
 
 static bool keep_loaders(struct search *search)
