@@ -94,6 +94,9 @@ static unsigned columns_of(const struct shapes_fit *fit, double time, double ben
 	case SHAPES_LEVEL_RISE:
 		row[1] = time < bend ? 0 : time - bend;
 		return 2;
+	case SHAPES_RAMP:
+		row[1] = fmin(fmax(time - fit->start, 0), bend - fit->start);
+		return 2;
 	case SHAPES_STEP:
 		row[1] = time < bend ? 0 : 1;
 		return 2;
@@ -151,6 +154,50 @@ static void fit_bends(const struct series *series, struct shapes_fit *fit, doubl
 		try_one(series, (series->points[i].time - series->first) / series->span, fit, least);
 }
 
+static double share_at(const struct series *series, size_t i)
+{
+	return (series->points[i].time - series->first) / series->span;
+}
+
+enum { GRID = 20 }; /* steps of the first search for a ramp */
+
+/* Both ends of a ramp from so many points around first and last, every step-th of them; writes the best ones there. */
+static void fit_ramps(const struct series *series, size_t step, size_t around, size_t ends[2],
+		      struct shapes_fit *fit, double *least)
+{
+	size_t first = ends[0] > around ? ends[0] - around : 0, middle = ends[1], i, j;
+	size_t from = middle > around ? middle - around : 0;
+	double best = fit->start;
+
+	for (i = first; i + 2 < series->count && i <= first + 2 * around; i += step) {
+		for (j = from > i ? from : i + step; j + 2 < series->count && j <= middle + around;
+		     j += step) {
+			double before = *least;
+
+			fit->start = share_at(series, i);
+			if (share_at(series, j) > fit->start)
+				try_one(series, share_at(series, j), fit, least);
+			if (*least >= before)
+				continue;
+			best = fit->start;
+			ends[0] = i;
+			ends[1] = j;
+		}
+	}
+	fit->start = best;
+}
+
+/* On a grid first, then point by point around the best. */
+static void fit_ramp(const struct series *series, struct shapes_fit *fit, double *least)
+{
+	size_t step = series->count / GRID + 1, ends[2] = {0, 0};
+
+	fit_ramps(series, step, series->count, ends, fit, least);
+	if (step > 1)
+		fit_ramps(series, 1, step - 1, ends, fit, least);
+	fit->start = series->first + fit->start * series->span;
+}
+
 /* Scales from a fiftieth of the span to twice it. */
 static void fit_scales(const struct series *series, struct shapes_fit *fit, double *least)
 {
@@ -173,7 +220,7 @@ static double cost_of(enum shapes_kind kind, double count)
 	static const double parameters[SHAPES_KINDS] = {
 		[SHAPES_LEVEL] = 1,	 [SHAPES_LINE] = 2,	  [SHAPES_BEND] = 5,
 		[SHAPES_RISE_LEVEL] = 4, [SHAPES_LEVEL_RISE] = 4, [SHAPES_STEP] = 4,
-		[SHAPES_SATURATION] = 4,
+		[SHAPES_SATURATION] = 4, [SHAPES_RAMP] = 6,
 	};
 
 	return parameters[kind] * log(count);
@@ -187,6 +234,8 @@ static void fit_kind(const struct series *series, struct shapes_fit *fit)
 		try_one(series, 0, fit, &least);
 	else if (fit->kind == SHAPES_SATURATION)
 		fit_scales(series, fit, &least);
+	else if (fit->kind == SHAPES_RAMP)
+		fit_ramp(series, fit, &least);
 	else
 		fit_bends(series, fit, &least);
 	fit->score = least < DBL_MAX ? n * log(least / n + series->floor * series->floor) +
@@ -221,6 +270,9 @@ double shapes_at(const struct shapes_fit *fit, double first_time, double time)
 		return fit->base + fit->height * (1 - exp(-since_first / fit->scale));
 	case SHAPES_LEVEL:
 		return fit->base;
+	case SHAPES_RAMP:
+		return fit->base +
+		       fit->before * fmin(fmax(time - fit->start, 0), fit->bend - fit->start);
 	default:
 		if (since_bend < 0)
 			return fit->base + fit->before * since_first;

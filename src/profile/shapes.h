@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * shapes.h - which simple curve a series follows: level, line, bend, step or saturation.  Pure functions.
+ * shapes.h - which simple curve a series follows: level, line, bend, ramp, step or saturation.  Pure functions.
  *
  * Each curve is fitted by least squares; the one that explains most for its number of parameters wins (Schwarz's
  * criterion).  Slopes said to people are Theil and Sen's (robust.h) over the part that the winner names.
@@ -17,6 +17,7 @@ enum shapes_kind {
 	SHAPES_BEND,	   /* two lines that meet at bend */
 	SHAPES_RISE_LEVEL, /* a line up to bend, level from there on */
 	SHAPES_LEVEL_RISE, /* level up to bend, a line from there on */
+	SHAPES_RAMP,	   /* level up to start, a line up to bend, level from there on */
 	SHAPES_STEP,	   /* one level before bend, another from there on */
 	SHAPES_SATURATION, /* base + height * (1 - exp(-(time since the first point) / scale)) */
 	SHAPES_KINDS,
@@ -26,6 +27,7 @@ struct shapes_fit {
 	enum shapes_kind kind;
 	double score;  /* less is better */
 	double bend;   /* time: of the first point that belongs to the second part */
+	double start;  /* time: of a ramp, where it begins */
 	double scale;  /* of a saturation, in units of time */
 	double base;   /* value at the first point; of a step: before it */
 	double before; /* slope before the bend; of a line: its slope */

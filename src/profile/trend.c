@@ -12,15 +12,17 @@
 #include "profile/shapes.h"
 
 enum {
-	LEAK_MIN = 8,	/* points of a line before it is called a leak */
-	FALLS_MIN = 2,	/* of a saw */
-	PARTS = 8,	/* of a line, for the question whether it is even */
-	CYCLES_MIN = 5, /* lows of a saw before they are asked for a leak */
+	LEAK_MIN = 8,	 /* points of a line before it is called a leak */
+	FALLS_MIN = 2,	 /* of a saw */
+	PARTS = 8,	 /* of a line, for the question whether it is even */
+	STEP_POINTS = 2, /* on its way a step may have */
+	CYCLES_MIN = 5,	 /* lows of a saw before they are asked for a leak */
 };
 
 #define P_MAX 1e-3
 #define FLOOR_SHARE (1.0 / 300) /* of the range: noise below it is no reason to see more */
 #define COARSE_SHARE (1.0 / 50)
+#define STEP_SHARE 0.08	 /* of the time: a ramp so short is a step */
 #define SWING_SHARE 0.4	 /* of the range: less is no tooth of a saw */
 #define SWING_NOISE 10.0 /* standard deviations of the noise, likewise */
 #define PLATEAU_SHARE \
@@ -28,7 +30,7 @@ enum {
 #define REACHED 0.95	 /* of the rise: then the level counts as reached */
 #define SLOWER (1.0 / 3) /* of the rate before: a curve that bends so much is no line */
 #define START_SHARE 0.1	 /* of the time: a step so early is the start */
-#define EVEN 1.9	 /* see evenness_of() */
+#define EVEN 2.0	 /* see evenness_of() */
 
 /* A series and what all questions about it need. */
 struct asked {
@@ -357,6 +359,25 @@ static void read_bend(const struct asked *asked, const struct shapes_fit *fit, d
 		read_slowing(asked, fit, trend);
 }
 
+/* From one level to another: at once, or as a cache that began to fill later. */
+static void read_ramp(const struct asked *asked, const struct shapes_fit *fit, struct trend *trend)
+{
+	double span = span_of(asked->points, asked->count);
+	size_t between = 0;
+
+	trend->course = TREND_STEADY;
+	trend->since = fit->bend;
+	if (fit->before <= 0)
+		return;
+	for (size_t i = 0; i < asked->count; i++)
+		between += asked->points[i].time > fit->start && asked->points[i].time < fit->bend;
+	if ((fit->bend - fit->start <= STEP_SHARE * span || between <= STEP_POINTS) &&
+	    fit->bend - asked->points[0].time >= START_SHARE * span)
+		trend->class = TREND_STEP;
+	else
+		read_slowing(asked, fit, trend);
+}
+
 static void read_step(const struct asked *asked, const struct shapes_fit *fit, struct trend *trend)
 {
 	double share = (fit->bend - asked->points[0].time) / span_of(asked->points, asked->count);
@@ -400,6 +421,9 @@ static void read_fit(const struct asked *asked, const struct shapes_fit *fit, st
 	case SHAPES_STEP:
 		read_step(asked, fit, trend);
 		break;
+	case SHAPES_RAMP:
+		read_ramp(asked, fit, trend);
+		break;
 	case SHAPES_RISE_LEVEL:
 		trend->course = TREND_STEADY;
 		trend->since = fit->bend;
@@ -426,7 +450,7 @@ static unsigned family_of(enum shapes_kind kind)
 	static const unsigned families[SHAPES_KINDS] = {
 		[SHAPES_LEVEL] = 0,	 [SHAPES_LINE] = 1,	  [SHAPES_BEND] = 1,
 		[SHAPES_LEVEL_RISE] = 1, [SHAPES_RISE_LEVEL] = 2, [SHAPES_SATURATION] = 2,
-		[SHAPES_STEP] = 3,
+		[SHAPES_STEP] = 3,	 [SHAPES_RAMP] = 2,
 	};
 
 	return families[kind];
