@@ -11,9 +11,19 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { COLUMNS = 3, SCALES = 24, LAST_MIN = 3, LAST_SHARE = 12 };
+enum { COLUMNS = 3, PIECES = 3, SCALES = 24, LAST_MIN = 3, LAST_SHARE = 12 };
 
-/* What is the same for all curves of a series. */
+/* Sums over points; those of a part of a series are the difference of two. */
+struct sums {
+	double count;
+	double time;
+	double times; /* of squares */
+	double value;
+	double values; /* of squares */
+	double product;
+};
+
+/* What is the same for all curves of a series.  Times are shares of the span, values are above the mean. */
 struct series {
 	const struct robust_point *points;
 	size_t count;
@@ -21,6 +31,14 @@ struct series {
 	double span;
 	double mean;
 	double floor;
+	struct sums sums[ROBUST_POINTS + 1]; /* over the points before each */
+};
+
+/* Part of a series in which each column of a model is a straight line. */
+struct piece {
+	size_t end; /* index behind its last point */
+	double constant[COLUMNS];
+	double slope[COLUMNS];
 };
 
 /* A linear model of up to COLUMNS functions of time, and what it leaves. */
@@ -30,6 +48,45 @@ struct model {
 	double values; /* sum of squares */
 	double factors[COLUMNS];
 };
+
+static double share_at(const struct series *series, size_t i)
+{
+	return (series->points[i].time - series->first) / series->span;
+}
+
+static void sum_up(struct series *series)
+{
+	series->sums[0] = (struct sums){0};
+	for (size_t i = 0; i < series->count; i++) {
+		const struct sums *before = &series->sums[i];
+		double time = share_at(series, i), value = series->points[i].value - series->mean;
+
+		series->sums[i + 1] = (struct sums){before->count + 1,
+						    before->time + time,
+						    before->times + time * time,
+						    before->value + value,
+						    before->values + value * value,
+						    before->product + time * value};
+	}
+}
+
+static void add_piece(const struct series *series, const struct piece *piece, size_t begin,
+		      struct model *model)
+{
+	const struct sums *from = &series->sums[begin], *to = &series->sums[piece->end];
+	double count = to->count - from->count, time = to->time - from->time;
+	double times = to->times - from->times, value = to->value - from->value;
+	double product = to->product - from->product;
+	const double *c = piece->constant, *d = piece->slope;
+
+	for (unsigned i = 0; i < model->columns; i++) {
+		for (unsigned j = 0; j < model->columns; j++)
+			model->sums[i][j] += c[i] * c[j] * count + d[i] * d[j] * times +
+					     (c[i] * d[j] + c[j] * d[i]) * time;
+		model->sums[i][COLUMNS] += c[i] * value + d[i] * product;
+	}
+	model->values += to->values - from->values;
+}
 
 static void add_row(struct model *model, const double row[COLUMNS], double value)
 {
@@ -75,35 +132,41 @@ static double solve(struct model *model)
 	return left > 0 ? left : 0;
 }
 
-/* The functions of time of a kind; times in units of the span.  Returns how many. */
-static unsigned columns_of(const struct shapes_fit *fit, double time, double bend,
-			   double row[COLUMNS])
+/* The pieces of a kind of which the second begins at the point bend, or of a ramp the second at start and the third at bend.  Returns
+ * how many columns it has. */
+static unsigned pieces_of(const struct series *series, enum shapes_kind kind, size_t start,
+			  size_t bend, struct piece pieces[PIECES])
 {
-	row[0] = 1;
-	switch (fit->kind) {
+	double from = share_at(series, start), to = share_at(series, bend);
+	size_t end = series->count;
+
+	switch (kind) {
 	case SHAPES_LINE:
-		row[1] = time;
+		pieces[0] = (struct piece){end, {1, 0}, {0, 1}};
 		return 2;
 	case SHAPES_BEND:
-		row[1] = time < bend ? time : bend;
-		row[2] = time < bend ? 0 : time - bend;
+		pieces[0] = (struct piece){bend, {1, 0, 0}, {0, 1, 0}};
+		pieces[1] = (struct piece){end, {1, to, -to}, {0, 0, 1}};
 		return 3;
 	case SHAPES_RISE_LEVEL:
-		row[1] = time < bend ? time : bend;
+		pieces[0] = (struct piece){bend, {1, 0}, {0, 1}};
+		pieces[1] = (struct piece){end, {1, to}, {0, 0}};
 		return 2;
 	case SHAPES_LEVEL_RISE:
-		row[1] = time < bend ? 0 : time - bend;
+		pieces[0] = (struct piece){bend, {1, 0}, {0, 0}};
+		pieces[1] = (struct piece){end, {1, -to}, {0, 1}};
 		return 2;
 	case SHAPES_RAMP:
-		row[1] = fmin(fmax(time - fit->start, 0), bend - fit->start);
+		pieces[0] = (struct piece){start, {1, 0}, {0, 0}};
+		pieces[1] = (struct piece){bend, {1, -from}, {0, 1}};
+		pieces[2] = (struct piece){end, {1, to - from}, {0, 0}};
 		return 2;
 	case SHAPES_STEP:
-		row[1] = time < bend ? 0 : 1;
-		return 2;
-	case SHAPES_SATURATION:
-		row[1] = 1 - exp(-time / fit->scale);
+		pieces[0] = (struct piece){bend, {1, 0}, {0, 0}};
+		pieces[1] = (struct piece){end, {1, 1}, {0, 0}};
 		return 2;
 	default:
+		pieces[0] = (struct piece){end, {1}, {0}};
 		return 1;
 	}
 }
@@ -126,23 +189,45 @@ static void keep(const struct series *series, const struct model *model, double 
 		fit->after = model->factors[2] / series->span;
 }
 
-/* Fits the kind with this bend (or scale, in fit); keeps it if it leaves less than *least. */
-static void try_one(const struct series *series, double bend, struct shapes_fit *fit, double *least)
+static void keep_better(const struct series *series, struct model *model, double bend,
+			struct shapes_fit *fit, double *least)
 {
-	struct model model = {.values = 0};
-	double row[COLUMNS], left;
+	double left = solve(model);
 
-	for (size_t i = 0; i < series->count; i++) {
-		double time = (series->points[i].time - series->first) / series->span;
-
-		model.columns = columns_of(fit, time, bend, row);
-		add_row(&model, row, series->points[i].value - series->mean);
-	}
-	left = solve(&model);
 	if (left >= *least)
 		return;
 	*least = left;
-	keep(series, &model, bend, fit);
+	keep(series, model, bend, fit);
+}
+
+/* Fits the kind with this bend, and start; keeps it if it leaves less than *least. */
+static void try_pieces(const struct series *series, size_t start, size_t bend,
+		       struct shapes_fit *fit, double *least)
+{
+	struct piece pieces[PIECES];
+	struct model model = {.columns = pieces_of(series, fit->kind, start, bend, pieces)};
+
+	for (size_t i = 0, begin = 0; begin < series->count; begin = pieces[i++].end)
+		add_piece(series, &pieces[i], begin, &model);
+	keep_better(series, &model, share_at(series, bend), fit, least);
+}
+
+static void try_scale(const struct series *series, struct shapes_fit *fit, double *least)
+{
+	struct model model = {.columns = 2};
+	double row[COLUMNS] = {1};
+
+	for (size_t i = 0; i < series->count; i++) {
+		row[1] = 1 - exp(-share_at(series, i) / fit->scale);
+		add_row(&model, row, series->points[i].value - series->mean);
+	}
+	keep_better(series, &model, 0, fit, least);
+}
+
+/* Of points of one moment only the first begins a part. */
+static bool begins(const struct series *series, size_t i)
+{
+	return i == 0 || series->points[i].time > series->points[i - 1].time;
 }
 
 static void fit_bends(const struct series *series, struct shapes_fit *fit, double *least)
@@ -151,12 +236,8 @@ static void fit_bends(const struct series *series, struct shapes_fit *fit, doubl
 	size_t last = series->count / LAST_SHARE > LAST_MIN ? series->count / LAST_SHARE : LAST_MIN;
 
 	for (size_t i = 2; i + last <= series->count; i++)
-		try_one(series, (series->points[i].time - series->first) / series->span, fit, least);
-}
-
-static double share_at(const struct series *series, size_t i)
-{
-	return (series->points[i].time - series->first) / series->span;
+		if (begins(series, i))
+			try_pieces(series, i, i, fit, least);
 }
 
 enum { GRID = 20 }; /* steps of the first search for a ramp */
@@ -167,24 +248,20 @@ static void fit_ramps(const struct series *series, size_t step, size_t around, s
 {
 	size_t first = ends[0] > around ? ends[0] - around : 0, middle = ends[1], i, j;
 	size_t from = middle > around ? middle - around : 0;
-	double best = fit->start;
 
 	for (i = first; i + 2 < series->count && i <= first + 2 * around; i += step) {
 		for (j = from > i ? from : i + step; j + 2 < series->count && j <= middle + around;
 		     j += step) {
 			double before = *least;
 
-			fit->start = share_at(series, i);
-			if (share_at(series, j) > fit->start)
-				try_one(series, share_at(series, j), fit, least);
+			if (begins(series, i) && begins(series, j))
+				try_pieces(series, i, j, fit, least);
 			if (*least >= before)
 				continue;
-			best = fit->start;
 			ends[0] = i;
 			ends[1] = j;
 		}
 	}
-	fit->start = best;
 }
 
 /* On a grid first, then point by point around the best. */
@@ -195,7 +272,7 @@ static void fit_ramp(const struct series *series, struct shapes_fit *fit, double
 	fit_ramps(series, step, series->count, ends, fit, least);
 	if (step > 1)
 		fit_ramps(series, 1, step - 1, ends, fit, least);
-	fit->start = series->first + fit->start * series->span;
+	fit->start = series->points[ends[0]].time;
 }
 
 /* Scales from a fiftieth of the span to twice it. */
@@ -207,7 +284,7 @@ static void fit_scales(const struct series *series, struct shapes_fit *fit, doub
 		double before = *least;
 
 		fit->scale = 0.02 * pow(100, (double)i / (SCALES - 1));
-		try_one(series, 0, fit, least);
+		try_scale(series, fit, least);
 		if (*least < before)
 			best = fit->scale;
 	}
@@ -231,7 +308,7 @@ static void fit_kind(const struct series *series, struct shapes_fit *fit)
 	double least = DBL_MAX, n = (double)series->count;
 
 	if (fit->kind == SHAPES_LEVEL || fit->kind == SHAPES_LINE)
-		try_one(series, 0, fit, &least);
+		try_pieces(series, 0, 0, fit, &least);
 	else if (fit->kind == SHAPES_SATURATION)
 		fit_scales(series, fit, &least);
 	else if (fit->kind == SHAPES_RAMP)
@@ -246,11 +323,17 @@ static void fit_kind(const struct series *series, struct shapes_fit *fit)
 void shapes_fit(const struct robust_point *points, size_t count, double floor,
 		struct shapes_fit fits[SHAPES_KINDS])
 {
-	struct series series = {
-		points, count, points[0].time, points[count - 1].time - points[0].time, 0, floor};
+	struct series series;
 
+	series.points = points;
+	series.count = count;
+	series.first = points[0].time;
+	series.span = points[count - 1].time - points[0].time;
+	series.floor = floor;
+	series.mean = 0;
 	for (size_t i = 0; i < count; i++)
 		series.mean += points[i].value / (double)count;
+	sum_up(&series);
 	for (unsigned kind = 0; kind < SHAPES_KINDS; kind++) {
 		fits[kind] = (struct shapes_fit){.kind = (enum shapes_kind)kind};
 		fit_kind(&series, &fits[kind]);
