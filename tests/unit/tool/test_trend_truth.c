@@ -19,9 +19,7 @@
 
 #include <cmocka.h>
 
-#include "profile/trend.h"
-
-enum { TRUTH_POINTS = 4096 };
+#include "trend_judging.h"
 
 enum truth_kind {
 	TRUTH_LEAK,	       /* below noise of ten times what it rises from point to point */
@@ -38,25 +36,11 @@ enum truth_kind {
 	TRUTH_KINDS,
 };
 
-struct truth {
-	const char *name;
-	enum trend_class class;
-	unsigned promised; /* per cent that are told right */
-};
-
-struct truth_series {
-	struct robust_point points[TRUTH_POINTS];
-	size_t count;
-	double noise; /* standard deviation of what is added */
-	double since; /* of a leak */
-	double rate;
-};
-
 /* How many points: 60 to 4,096, or 10 to 60. */
 enum truth_size { TRUTH_MANY, TRUTH_FEW };
 
 /* Of a leak that noise hides for most of its time, or that took a dozen of requests, some are not claimed. */
-static const struct truth truth_kinds[TRUTH_KINDS] = {
+static const struct judging_truth truth_kinds[TRUTH_KINDS] = {
 	[TRUTH_LEAK] = {"leak in 10x noise", TREND_LEAK, 90},
 	[TRUTH_LEAK_LATE] = {"leak that begins later", TREND_LEAK, 80},
 	[TRUTH_LEAK_WALK] = {"leak by random requests", TREND_LEAK, 85},
@@ -70,60 +54,32 @@ static const struct truth truth_kinds[TRUTH_KINDS] = {
 	[TRUTH_WALK] = {"random walk", TREND_NONE, 0},
 };
 
-static uint64_t seeded;
-
-/* Steele, Lea and Flood's SplitMix64. */
-static uint64_t next_random(void)
-{
-	uint64_t x = seeded += UINT64_C(0x9e3779b97f4a7c15);
-
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return x ^ x >> 31;
-}
-
-static double between(double low, double high)
-{
-	return low + (high - low) * (double)(next_random() >> 11) * 0x1p-53;
-}
-
-/* On a logarithmic scale. */
-static double order(double low, double high)
-{
-	return low * pow(high / low, between(0, 1));
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(between(1e-12, 1))) * cos(between(0, 2 * M_PI));
-}
-
 /* Times from 0 to 1 go to when. */
-static void make_times(struct truth_series *series, double span, double when[TRUTH_POINTS])
+static void make_times(struct judging_series *series, double span, double when[JUDGING_POINTS])
 {
-	double step = 1 / (double)(series->count - 1), uneven = between(0, 0.8) * step;
+	double step = 1 / (double)(series->count - 1), uneven = judging_between(0, 0.8) * step;
 
 	for (size_t i = 0; i < series->count; i++) {
 		bool is_end = i == 0 || i + 1 == series->count;
 
-		when[i] = (double)i * step + (is_end ? 0 : between(-uneven / 2, uneven / 2));
+		when[i] = (double)i * step + (is_end ? 0 : judging_between(-uneven / 2, uneven / 2));
 		series->points[i].time = when[i] * span;
 	}
 }
 
 /* memory: how much of the noise of the point before is left. */
-static void add_noise(struct truth_series *series, double noise, double memory)
+static void add_noise(struct judging_series *series, double noise, double memory)
 {
-	double rest = normal();
+	double rest = judging_normal();
 
 	for (size_t i = 0; i < series->count; i++) {
 		series->points[i].value += noise * rest;
-		rest = memory * rest + sqrt(1 - memory * memory) * normal();
+		rest = memory * rest + sqrt(1 - memory * memory) * judging_normal();
 	}
 	series->noise = noise;
 }
 
-static void add_leak(struct truth_series *series, double since, double rate)
+static void add_leak(struct judging_series *series, double since, double rate)
 {
 	double span = series->points[series->count - 1].time;
 
@@ -134,13 +90,14 @@ static void add_leak(struct truth_series *series, double since, double rate)
 }
 
 /* Random requests leak blocks of one size: some each time, or none. */
-static void add_requests(struct truth_series *series)
+static void add_requests(struct judging_series *series)
 {
-	double size = order(1024, 65536), mean = order(0.3, 100), sum = 0, limit = exp(-mean),
-	       product;
+	double size = judging_order(1024, 65536), mean = judging_order(0.3, 100), sum = 0,
+	       limit = exp(-mean), product;
 
 	for (size_t i = 0; i < series->count; i++) {
-		for (product = between(0, 1); product > limit; product *= between(0, 1))
+		for (product = judging_between(0, 1); product > limit;
+		     product *= judging_between(0, 1))
 			sum += size;
 		series->points[i].value += sum;
 	}
@@ -149,39 +106,41 @@ static void add_requests(struct truth_series *series)
 	series->noise = size * sqrt(mean) * (double)series->count / 3;
 }
 
-static void add_load(struct truth_series *series, const double *when, double size)
+static void add_load(struct judging_series *series, const double *when, double size)
 {
-	double end = between(0.02, 0.12);
+	double end = judging_between(0.02, 0.12);
 
 	for (size_t i = 0; i < series->count; i++)
 		series->points[i].value += size * fmin(1, when[i] / end);
-	add_leak(series, end, size * between(0.1, 1) / series->points[series->count - 1].time);
+	add_leak(series, end,
+		 size * judging_between(0.1, 1) / series->points[series->count - 1].time);
 }
 
-static void add_cache(struct truth_series *series, const double *when, double size)
+static void add_cache(struct judging_series *series, const double *when, double size)
 {
-	double constant = order(1.0 / 6, 0.6);
+	double constant = judging_order(1.0 / 6, 0.6);
 
 	for (size_t i = 0; i < series->count; i++)
 		series->points[i].value += size * (1 - exp(-when[i] / constant));
 }
 
-static void add_bound(struct truth_series *series, const double *when, double size)
+static void add_bound(struct judging_series *series, const double *when, double size)
 {
-	double begin = between(0, 0.2), end = between(begin + 0.3, 0.9);
+	double begin = judging_between(0, 0.2), end = judging_between(begin + 0.3, 0.9);
 
 	for (size_t i = 0; i < series->count; i++)
 		series->points[i].value += size *
 					   fmin(1, fmax(0, (when[i] - begin) / (end - begin)));
 }
 
-static void add_days(struct truth_series *series, const double *when, double size)
+static void add_days(struct judging_series *series, const double *when, double size)
 {
-	double length = 1 / between(3, 12), fall = between(0.02, 0.3), phase = between(0, 1);
+	double length = 1 / judging_between(3, 12), fall = judging_between(0.02, 0.3),
+	       phase = judging_between(0, 1);
 	double height[32], day, part;
 
 	for (size_t i = 0; i < 32; i++)
-		height[i] = size * between(0.8, 1.2);
+		height[i] = size * judging_between(0.8, 1.2);
 	for (size_t i = 0; i < series->count; i++) {
 		day = when[i] / length + phase;
 		part = day - floor(day);
@@ -190,10 +149,10 @@ static void add_days(struct truth_series *series, const double *when, double siz
 	}
 }
 
-static void add_step(struct truth_series *series, const double *when, double size)
+static void add_step(struct judging_series *series, const double *when, double size)
 {
-	double at = between(0.12, 0.88), both = between(0, 0.02);
-	bool overlaps = between(0, 1) < 0.5;
+	double at = judging_between(0.12, 0.88), both = judging_between(0, 0.02);
+	bool overlaps = judging_between(0, 1) < 0.5;
 
 	for (size_t i = 0; i < series->count; i++) {
 		if (when[i] >= at)
@@ -203,28 +162,28 @@ static void add_step(struct truth_series *series, const double *when, double siz
 	}
 }
 
-static void add_start(struct truth_series *series, const double *when, double size)
+static void add_start(struct judging_series *series, const double *when, double size)
 {
-	double constant = order(0.002, 0.05);
+	double constant = judging_order(0.002, 0.05);
 
 	for (size_t i = 0; i < series->count; i++)
 		series->points[i].value += size * (1 - exp(-when[i] / constant));
 }
 
-static void add_walk(struct truth_series *series, double step)
+static void add_walk(struct judging_series *series, double step)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < series->count; i++) {
 		series->points[i].value += sum;
-		sum += step * normal();
+		sum += step * judging_normal();
 	}
 	/* A heap is never below 0. */
 	for (size_t i = 0; i < series->count; i++)
 		series->points[i].value += step * 10 * sqrt((double)series->count);
 }
 
-static void make_leak(enum truth_kind kind, struct truth_series *series, const double *when,
+static void make_leak(enum truth_kind kind, struct judging_series *series, const double *when,
 		      double size)
 {
 	double last = series->points[series->count - 1].time, steps = (double)series->count - 1;
@@ -232,61 +191,61 @@ static void make_leak(enum truth_kind kind, struct truth_series *series, const d
 	switch (kind) {
 	case TRUTH_LEAK:
 	case TRUTH_LEAK_LATE:
-		size *= between(0.2, 2);
-		add_leak(series, kind == TRUTH_LEAK ? 0 : between(0.1, 0.5), size / last);
-		add_noise(series, 10 * size / steps, between(0, 0.3));
+		size *= judging_between(0.2, 2);
+		add_leak(series, kind == TRUTH_LEAK ? 0 : judging_between(0.1, 0.5), size / last);
+		add_noise(series, 10 * size / steps, judging_between(0, 0.3));
 		break;
 	case TRUTH_LEAK_WALK:
 		add_requests(series);
 		break;
 	default:
 		add_load(series, when, size);
-		add_noise(series, size * order(0.001, 0.02), between(0, 0.5));
+		add_noise(series, size * judging_order(0.001, 0.02), judging_between(0, 0.5));
 		break;
 	}
 }
 
 /* The same series for the same arguments; points are at uneven distances, over 5 s to 10 days. */
 static void truth_make(enum truth_kind kind, enum truth_size few, uint64_t seed,
-		       struct truth_series *series)
+		       struct judging_series *series)
 {
-	static double when[TRUTH_POINTS];
+	static double when[JUDGING_POINTS];
 	double size, span;
 
-	seeded = seed * TRUTH_KINDS + kind;
+	judging_seed(seed * TRUTH_KINDS + kind);
 	memset(series, 0, sizeof(*series));
-	series->count = (size_t)(few ? order(10, 60) : order(60, TRUTH_POINTS));
-	span = order(5, 864000);
-	size = order(1 << 20, 1 << 30);
+	series->count = (size_t)(few ? judging_order(10, 60) : judging_order(60, JUDGING_POINTS));
+	span = judging_order(5, 864000);
+	size = judging_order(1 << 20, 1 << 30);
 	make_times(series, span, when);
 	for (size_t i = 0; i < series->count; i++)
 		series->points[i].value = kind == TRUTH_PLATEAU || kind == TRUTH_WALK ? 0 : size;
 	switch (kind) {
 	case TRUTH_FILLING_KEYS:
 		add_cache(series, when, size);
-		add_noise(series, size * order(0.001, 0.03), between(0, 0.5));
+		add_noise(series, size * judging_order(0.001, 0.03), judging_between(0, 0.5));
 		break;
 	case TRUTH_FILLING_BOUND:
 		add_bound(series, when, size);
-		add_noise(series, size * order(0.001, 0.05), between(0, 0.5));
+		add_noise(series, size * judging_order(0.001, 0.05), judging_between(0, 0.5));
 		break;
 	case TRUTH_SAWTOOTH:
 		add_days(series, when, size);
-		add_noise(series, size * order(0.001, 0.1), between(0, 0.5));
+		add_noise(series, size * judging_order(0.001, 0.1), judging_between(0, 0.5));
 		break;
 	case TRUTH_STEP:
-		add_step(series, when, size * between(0.1, 1));
-		add_noise(series, size * order(0.001, 0.02), between(0, 0.5));
+		add_step(series, when, size * judging_between(0.1, 1));
+		add_noise(series, size * judging_order(0.001, 0.02), judging_between(0, 0.5));
 		break;
 	case TRUTH_PLATEAU:
 		add_start(series, when, size);
-		add_noise(series, size * order(0.0001, 0.1), between(0, 0.9));
+		add_noise(series, size * judging_order(0.0001, 0.1), judging_between(0, 0.9));
 		break;
 	case TRUTH_STEADY:
-		add_noise(series, size * order(0.0001, 0.1), between(0, 0.9));
+		add_noise(series, size * judging_order(0.0001, 0.1), judging_between(0, 0.9));
 		break;
 	case TRUTH_WALK:
-		add_walk(series, size * order(0.0001, 0.1));
+		add_walk(series, size * judging_order(0.0001, 0.1));
 		break;
 	default:
 		make_leak(kind, series, when, size);
@@ -294,128 +253,47 @@ static void truth_make(enum truth_kind kind, enum truth_size few, uint64_t seed,
 	}
 }
 
-/* The standard error, as part of the rate, with which the best straight line through the leak's points finds it. */
-static double truth_error(const struct truth_series *series)
-{
-	double mean = 0, squares = 0, n = 0;
-
-	for (size_t i = 0; i < series->count; i++) {
-		if (series->points[i].time < series->since)
-			continue;
-		mean += series->points[i].time;
-		n++;
-	}
-	mean /= n;
-	for (size_t i = 0; i < series->count; i++)
-		if (series->points[i].time >= series->since)
-			squares += (series->points[i].time - mean) * (series->points[i].time - mean);
-	return series->noise / sqrt(squares) / series->rate;
-}
-
 /* --- what comes of it ------------------------------------------------------------------------ */
 
-enum { SEEDS = 100, LEAST = 4096 };
+enum { SEEDS = 100 };
 
-#define SLOPE_ERROR 0.05
-#define SLOPE_SIGMAS 4 /* a slope can be that exact if this many standard errors are less */
-
-struct tally {
-	uint64_t classes[TREND_CLASSES];
-	uint64_t slopes; /* that could be exact */
-	uint64_t wrong_slopes;
-};
-
-static uint64_t seeds(void)
+static void count(enum truth_kind kind, enum truth_size size, struct judging_tally *tally)
 {
-	const char *text = getenv("PMEM_TREND_SEEDS");
-
-	return text ? strtoull(text, NULL, 10) : SEEDS;
-}
-
-static void check_slope(const struct truth_series *series, const struct trend *trend,
-			struct tally *tally)
-{
-	if (trend->class != TREND_LEAK || series->rate <= 0 ||
-	    SLOPE_SIGMAS * truth_error(series) >= SLOPE_ERROR)
-		return;
-	tally->slopes++;
-	tally->wrong_slopes += fabs(trend->rate / series->rate - 1) > SLOPE_ERROR;
-}
-
-static void count(enum truth_kind kind, enum truth_size size, struct tally *tally)
-{
-	static struct truth_series series;
-	struct trend trend;
+	static struct judging_series series;
 	uint64_t seed;
 
 	memset(tally, 0, sizeof(*tally));
-	for (seed = 1; seed <= seeds(); seed++) {
+	for (seed = 1; seed <= judging_seeds(SEEDS); seed++) {
 		truth_make(kind, size, seed, &series);
-		trend_read(series.points, series.count, LEAST, &trend);
-		tally->classes[trend.class]++;
-		check_slope(&series, &trend, tally);
+		judging_count(&series, tally);
 	}
-}
-
-static void print_head(const char *title)
-{
-	print_message("# %-24s", title);
-	for (int i = 0; i < TREND_CLASSES; i++)
-		print_message(" %8s", trend_class_name((enum trend_class)i));
-	print_message("   slopes > 5 %% off\n");
-}
-
-static void print_row(const char *name, const struct tally *tally)
-{
-	print_message("# %-24s", name);
-	for (int i = 0; i < TREND_CLASSES; i++)
-		print_message(" %8llu", (unsigned long long)tally->classes[i]);
-	if (tally->slopes)
-		print_message("   %llu of %llu", (unsigned long long)tally->wrong_slopes,
-			      (unsigned long long)tally->slopes);
-	print_message("\n");
-}
-
-/* One in a hundred of what is no leak may be called one, and of few seeds two more; two in a hundred slopes may be more than 5 % off. */
-static void check(const struct truth *truth, const struct tally *tally)
-{
-	if (truth->class != TREND_LEAK && tally->classes[TREND_LEAK] > seeds() / 100 + 2)
-		fail_msg("%s: %llu false alarms", truth->name,
-			 (unsigned long long)tally->classes[TREND_LEAK]);
-	if (tally->wrong_slopes * 50 > tally->slopes)
-		fail_msg("%s: %llu slopes are wrong", truth->name,
-			 (unsigned long long)tally->wrong_slopes);
 }
 
 static void test_many_points(void **state)
 {
-	struct tally tally;
+	struct judging_tally tally;
 
 	(void)state;
-	print_head("60 to 4,096 points");
+	judging_print_head("60 to 4,096 points");
 	for (unsigned i = 0; i < TRUTH_KINDS; i++) {
-		const struct truth *truth = &truth_kinds[i];
-
 		count((enum truth_kind)i, TRUTH_MANY, &tally);
-		print_row(truth->name, &tally);
-		check(truth, &tally);
-		if (tally.classes[truth->class] * 100 < truth->promised * seeds())
-			fail_msg("%s: %llu are right", truth->name,
-				 (unsigned long long)tally.classes[truth->class]);
+		judging_print(&truth_kinds[i], &tally);
+		judging_check_alarms(&truth_kinds[i], &tally);
+		judging_check_promise(&truth_kinds[i], &tally);
 	}
 }
 
 /* What few points do not show is not claimed. */
 static void test_few_points(void **state)
 {
-	struct tally tally;
+	struct judging_tally tally;
 
 	(void)state;
-	print_head("10 to 60 points");
+	judging_print_head("10 to 60 points");
 	for (unsigned i = 0; i < TRUTH_KINDS; i++) {
 		count((enum truth_kind)i, TRUTH_FEW, &tally);
-		print_row(truth_kinds[i].name, &tally);
-		check(&truth_kinds[i], &tally);
+		judging_print(&truth_kinds[i], &tally);
+		judging_check_alarms(&truth_kinds[i], &tally);
 	}
 }
 
