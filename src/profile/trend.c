@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "profile/drift.h"
 #include "profile/shapes.h"
 
 enum {
 	LEAK_MIN = 8,	 /* points of a line before it is called a leak */
 	FALLS_MIN = 2,	 /* of a saw */
-	PARTS = 8,	 /* of a line, for the question whether it is even */
+	PARTS = 8,	 /* of a line, see drift_of() */
+	PART_MIN = 3,	 /* points of one */
 	STEP_POINTS = 2, /* on its way a step may have */
 	CYCLES_MIN = 5,	 /* lows of a saw before they are asked for a leak */
 };
@@ -27,10 +29,13 @@ enum {
 #define SWING_NOISE 10.0 /* standard deviations of the noise, likewise */
 #define PLATEAU_SHARE \
 	0.3 /* of the time: who reached the level earlier was starting, who did later was filling */
-#define REACHED 0.95	 /* of the rise: then the level counts as reached */
-#define SLOWER (1.0 / 3) /* of the rate before: a curve that bends so much is no line */
-#define START_SHARE 0.1	 /* of the time: a step so early is the start */
-#define EVEN 2.0	 /* see evenness_of() */
+#define REACHED 0.95	  /* of the rise: then the level counts as reached */
+#define SLOWER (1.0 / 3)  /* of the rate before: a curve that bends so much is no line */
+#define START_SHARE 0.1	  /* of the time: a step so early is the start */
+#define DRIFT_MAX 6e-4	  /* less than P_MAX: where the line begins was chosen */
+#define DRIFT_POINTS 50.0 /* in fewer noise and steps are hard to tell apart: still less */
+#define PARTS_ODDS \
+	20.0 /* a second question, and in so few points a walk passes for a line more often */
 
 /* A series and what all questions about it need. */
 struct asked {
@@ -213,7 +218,6 @@ struct line {
 	const struct robust_point *points;
 	size_t count;
 	double effective;
-	double slope;
 };
 
 /* Student's t of the line's slope, as a normal deviate: how large the rise is against what is left of the noise. */
@@ -250,53 +254,77 @@ static double correlation_of(const struct asked *asked, const struct shapes_fit 
 	return robust_autocorrelation(residuals, asked->count, floor);
 }
 
-/* How even the rise is: parts of the line, one after another, rise by the same again and again; returns that as a multiple of how far
- * they differ.  Those of a random walk differ as much as they rise. */
-static double evenness_of(const struct line *line)
+/* The probability that chance makes such a drift, of the points, or of the means of parts: in these what goes up and down more often
+ * than they come is noise no more. */
+static double drift_of(const struct asked *asked, const struct line *line, double since)
 {
-	size_t parts = line->count / 2 < PARTS ? line->count / 2 : PARTS, begin = 0;
-	double values[ROBUST_POINTS], before = 0, spread = 0;
+	struct robust_point means[PARTS];
+	struct drift drift = {line->points, line->count, since, asked->floor};
+	double values[ROBUST_POINTS], p = drift_p(&drift);
+	size_t begin = 0;
 
-	for (size_t i = 0; i < parts; i++) {
-		size_t end = (i + 1) * line->count / parts;
-		struct robust_point middle = middle_of(line->points + begin, end - begin, values);
-		double above = middle.value - line->slope * middle.time;
+	if (line->count < PARTS * PART_MIN)
+		return p;
+	for (size_t i = 0; i < PARTS; i++) {
+		size_t end = (i + 1) * line->count / PARTS;
 
-		if (i)
-			spread += pow(above - before, 2) / (double)(parts - 1);
-		before = above;
+		means[i] = middle_of(line->points + begin, end - begin, values);
 		begin = end;
 	}
-	return line->slope * span_of(line->points, line->count) / (double)parts /
-	       sqrt(spread + DBL_MIN);
+	drift.points = means;
+	drift.count = PARTS;
+	return fmin(p, PARTS_ODDS * drift_p(&drift));
 }
 
-/* The line from a time to the end.  Rising or falling, if chance does not do that; a leak, if all three questions say so. */
-static void read_line(const struct asked *asked, double since, double correlation,
-		      struct trend *trend)
+/* The line from a time to the end.  Rising or falling, if chance does not do that; a leak, if both the drift and the order of its points say
+ * so. */
+static void judge_line(const struct asked *asked, const struct line *line, double drift,
+		       struct trend *trend)
 {
-	struct line line = {asked->points, asked->count, 0, 0};
-	double deviate, rise;
+	double slope = robust_slope(line->points, line->count);
+
+	trend->since = line->points[0].time;
+	trend->course = TREND_STEADY;
+	if (!(fmin(robust_p(deviate_of(line, asked->floor)), drift) < P_MAX) ||
+	    fabs(slope * span_of(line->points, line->count)) < asked->least)
+		return;
+	trend->course = slope > 0 ? TREND_RISING : TREND_FALLING;
+	trend->rate = slope;
+	trend->p = fmax(drift, robust_p(robust_kendall(line->points, line->count, line->effective)));
+	if (slope > 0 && line->count >= LEAK_MIN && trend->p < P_MAX &&
+	    drift < DRIFT_MAX * fmin(1, (double)line->count / DRIFT_POINTS))
+		trend->class = TREND_LEAK;
+}
+
+static struct line line_from(const struct asked *asked, double since, double correlation)
+{
+	struct line line = {asked->points, asked->count, 0};
 
 	while (line.count > TREND_POINTS_MIN && line.points[0].time < since) {
 		line.points++;
 		line.count--;
 	}
 	line.effective = robust_effective(line.count, correlation);
-	line.slope = robust_slope(line.points, line.count);
-	deviate = deviate_of(&line, asked->floor);
-	rise = line.slope * span_of(line.points, line.count);
-	trend->since = line.points[0].time;
-	trend->course = TREND_STEADY;
-	if (!(robust_p(deviate) < P_MAX) || fabs(rise) < asked->least)
-		return;
-	trend->course = line.slope > 0 ? TREND_RISING : TREND_FALLING;
-	trend->rate = line.slope;
-	trend->p = fmax(robust_p(deviate),
-			robust_p(robust_kendall(line.points, line.count, line.effective)));
-	if (line.slope > 0 && line.count >= LEAK_MIN && trend->p < P_MAX &&
-	    evenness_of(&line) >= EVEN)
-		trend->class = TREND_LEAK;
+	return line;
+}
+
+/* What was before it was level, and says how loud the noise is. */
+static void read_level_line(const struct asked *asked, double since, double correlation,
+			    struct trend *trend)
+{
+	const struct line whole = {asked->points, asked->count, 0};
+	struct line line = line_from(asked, since, correlation);
+
+	judge_line(asked, &line, drift_of(asked, &whole, since), trend);
+}
+
+/* What was before it has nothing to do with it. */
+static void read_line(const struct asked *asked, double since, double correlation,
+		      struct trend *trend)
+{
+	struct line line = line_from(asked, since, correlation);
+
+	judge_line(asked, &line, drift_of(asked, &line, since), trend);
 }
 
 /* --- curves ---------------------------------------------------------------------------------- */
@@ -353,7 +381,7 @@ static void read_bend(const struct asked *asked, const struct shapes_fit *fit, d
 {
 	read_line(asked, fit->bend, correlation, trend);
 	/* Too few points to tell, and not much slower than before: the bend is no reason to forget that. */
-	if (trend->course == TREND_STEADY && fit->before > 0 && fit->after >= fit->before * SLOWER)
+	if (trend->class != TREND_LEAK && fit->before > 0 && fit->after >= fit->before * SLOWER)
 		read_line(asked, asked->points[0].time, correlation, trend);
 	if (trend->class == TREND_NONE && fit->before > 0 && fabs(fit->after) < fit->before * SLOWER)
 		read_slowing(asked, fit, trend);
@@ -437,7 +465,7 @@ static void read_fit(const struct asked *asked, const struct shapes_fit *fit, st
 		read_line(asked, asked->points[0].time, correlation, trend);
 		break;
 	case SHAPES_LEVEL_RISE:
-		read_line(asked, fit->bend, correlation, trend);
+		read_level_line(asked, fit->bend, correlation, trend);
 		break;
 	default:
 		read_bend(asked, fit, correlation, trend);

@@ -5,7 +5,7 @@
  * They were written without a look at trend_series.c, whose kinds they repeat in another way, so that the classifier is not fitted to
  * one author's idea of a leak.
  *
- * PMEM_TREND_SEEDS=1000 in the environment: so many of each kind, not 100.  What comes out of it is in doc/VERDICT.md.
+ * PMEM_TREND_SEEDS=1000 in the environment: so many of each kind, not 300.  What comes out of it is in doc/VERDICT.md.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -39,11 +39,10 @@ enum truth_kind {
 /* How many points: 60 to 4,096, or 10 to 60. */
 enum truth_size { TRUTH_MANY, TRUTH_FEW };
 
-/* Of a leak that noise hides for most of its time, or that took a dozen of requests, some are not claimed. */
 static const struct judging_truth truth_kinds[TRUTH_KINDS] = {
-	[TRUTH_LEAK] = {"leak in 10x noise", TREND_LEAK, 90},
-	[TRUTH_LEAK_LATE] = {"leak that begins later", TREND_LEAK, 80},
-	[TRUTH_LEAK_WALK] = {"leak by random requests", TREND_LEAK, 85},
+	[TRUTH_LEAK] = {"leak in 10x noise", TREND_LEAK, 95},
+	[TRUTH_LEAK_LATE] = {"leak that begins later", TREND_LEAK, 95},
+	[TRUTH_LEAK_WALK] = {"leak by random requests", TREND_LEAK, 95},
 	[TRUTH_LEAK_AFTER_LOAD] = {"leak after a load", TREND_LEAK, 95},
 	[TRUTH_FILLING_KEYS] = {"cache of random keys", TREND_FILLING, 95},
 	[TRUTH_FILLING_BOUND] = {"cache to its bound", TREND_FILLING, 95},
@@ -255,7 +254,7 @@ static void truth_make(enum truth_kind kind, enum truth_size few, uint64_t seed,
 
 /* --- what comes of it ------------------------------------------------------------------------ */
 
-enum { SEEDS = 100 };
+enum { SEEDS = 300 };
 
 static void count(enum truth_kind kind, enum truth_size size, struct judging_tally *tally)
 {
