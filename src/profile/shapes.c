@@ -88,16 +88,6 @@ static void add_piece(const struct series *series, const struct piece *piece, si
 	model->values += to->values - from->values;
 }
 
-static void add_row(struct model *model, const double row[COLUMNS], double value)
-{
-	for (unsigned i = 0; i < model->columns; i++) {
-		for (unsigned j = 0; j < model->columns; j++)
-			model->sums[i][j] += row[i] * row[j];
-		model->sums[i][COLUMNS] += row[i] * value;
-	}
-	model->values += value * value;
-}
-
 static void eliminate(double sums[COLUMNS][COLUMNS + 1], unsigned columns, unsigned at)
 {
 	for (unsigned i = 0; i < columns; i++) {
@@ -179,7 +169,7 @@ static void keep(const struct series *series, const struct model *model, double 
 	fit->base = model->factors[0] + series->mean;
 	fit->bend = series->first + bend * series->span;
 	fit->before = fit->after = fit->height = 0;
-	if (fit->kind == SHAPES_STEP || fit->kind == SHAPES_SATURATION)
+	if (fit->kind == SHAPES_STEP || fit->kind == SHAPES_SATURATION || fit->kind == SHAPES_LATE)
 		fit->height = first;
 	else if (fit->kind != SHAPES_LEVEL_RISE)
 		fit->before = first / series->span;
@@ -212,16 +202,47 @@ static void try_pieces(const struct series *series, size_t start, size_t bend,
 	keep_better(series, &model, share_at(series, bend), fit, least);
 }
 
-static void try_scale(const struct series *series, struct shapes_fit *fit, double *least)
-{
-	struct model model = {.columns = 2};
-	double row[COLUMNS] = {1};
+/* Sums over all points from one on, of what is left of 1 there when it began to fall with the scale at the first point. */
+struct falling {
+	double sum;
+	double squares;
+	double products; /* with the values */
+};
 
-	for (size_t i = 0; i < series->count; i++) {
-		row[1] = 1 - exp(-share_at(series, i) / fit->scale);
-		add_row(&model, row, series->points[i].value - series->mean);
+static void sum_falling(const struct series *series, double scale,
+			struct falling falling[ROBUST_POINTS + 1])
+{
+	falling[series->count] = (struct falling){0, 0, 0};
+	for (size_t i = series->count; i-- > 0;) {
+		double left = exp(-share_at(series, i) / scale);
+
+		falling[i] = (struct falling){
+			falling[i + 1].sum + left,
+			falling[i + 1].squares + left * left,
+			falling[i + 1].products + left * (series->points[i].value - series->mean),
+		};
 	}
+}
+
+/* A saturation from a point on, level before it. */
+static void try_saturation(const struct series *series, size_t start, const struct falling *from,
+			   struct shapes_fit *fit, double *least)
+{
+	const struct sums *all = &series->sums[series->count], *before = &series->sums[start];
+	double count = all->count - before->count, before_least = *least;
+	double times = exp(share_at(series, start) / fit->scale);
+	double sum = count - times * from->sum;
+	double squares = count - 2 * times * from->sum + times * times * from->squares;
+	double product = all->value - before->value - times * from->products;
+	struct model model = {
+		.columns = 2,
+		.sums = {{all->count, sum, 0, all->value}, {sum, squares, 0, product}},
+		.values = all->values,
+	};
+
 	keep_better(series, &model, 0, fit, least);
+	if (*least < before_least)
+		fit->start = series->points[start].time;
 }
 
 /* Of points of one moment only the first begins a part. */
@@ -275,16 +296,21 @@ static void fit_ramp(const struct series *series, struct shapes_fit *fit, double
 	fit->start = series->points[ends[0]].time;
 }
 
-/* Scales from a fiftieth of the span to twice it. */
+/* Scales from a fiftieth of the span to twice it; of a late one from each point on. */
 static void fit_scales(const struct series *series, struct shapes_fit *fit, double *least)
 {
+	size_t last = fit->kind == SHAPES_LATE ? series->count - LAST_MIN : 0;
 	double best = 0;
 
 	for (unsigned i = 0; i < SCALES; i++) {
+		struct falling falling[ROBUST_POINTS + 1];
 		double before = *least;
 
 		fit->scale = 0.02 * pow(100, (double)i / (SCALES - 1));
-		try_scale(series, fit, least);
+		sum_falling(series, fit->scale, falling);
+		for (size_t j = fit->kind == SHAPES_LATE; j <= last; j++)
+			if (begins(series, j))
+				try_saturation(series, j, &falling[j], fit, least);
 		if (*least < before)
 			best = fit->scale;
 	}
@@ -297,7 +323,7 @@ static double cost_of(enum shapes_kind kind, double count)
 	static const double parameters[SHAPES_KINDS] = {
 		[SHAPES_LEVEL] = 1,	 [SHAPES_LINE] = 2,	  [SHAPES_BEND] = 5,
 		[SHAPES_RISE_LEVEL] = 4, [SHAPES_LEVEL_RISE] = 4, [SHAPES_STEP] = 4,
-		[SHAPES_SATURATION] = 4, [SHAPES_RAMP] = 6,
+		[SHAPES_SATURATION] = 4, [SHAPES_RAMP] = 6,	  [SHAPES_LATE] = 7,
 	};
 
 	return parameters[kind] * log(count);
@@ -309,7 +335,7 @@ static void fit_kind(const struct series *series, struct shapes_fit *fit)
 
 	if (fit->kind == SHAPES_LEVEL || fit->kind == SHAPES_LINE)
 		try_pieces(series, 0, 0, fit, &least);
-	else if (fit->kind == SHAPES_SATURATION)
+	else if (fit->kind == SHAPES_SATURATION || fit->kind == SHAPES_LATE)
 		fit_scales(series, fit, &least);
 	else if (fit->kind == SHAPES_RAMP)
 		fit_ramp(series, fit, &least);
@@ -350,7 +376,8 @@ double shapes_at(const struct shapes_fit *fit, double first_time, double time)
 	case SHAPES_STEP:
 		return fit->base + (since_bend < 0 ? 0 : fit->height);
 	case SHAPES_SATURATION:
-		return fit->base + fit->height * (1 - exp(-since_first / fit->scale));
+	case SHAPES_LATE:
+		return fit->base + fit->height * (1 - exp(-fmax(time - fit->start, 0) / fit->scale));
 	case SHAPES_LEVEL:
 		return fit->base;
 	case SHAPES_RAMP:

@@ -19,7 +19,8 @@ enum shapes_kind {
 	SHAPES_LEVEL_RISE, /* level up to bend, a line from there on */
 	SHAPES_RAMP,	   /* level up to start, a line up to bend, level from there on */
 	SHAPES_STEP,	   /* one level before bend, another from there on */
-	SHAPES_SATURATION, /* base + height * (1 - exp(-(time since the first point) / scale)) */
+	SHAPES_SATURATION, /* base + height * (1 - exp(-(time since start) / scale)), start being the first point */
+	SHAPES_LATE, /* level up to start, a saturation from there on */
 	SHAPES_KINDS,
 };
 
@@ -27,7 +28,7 @@ struct shapes_fit {
 	enum shapes_kind kind;
 	double score;  /* less is better */
 	double bend;   /* time: of the first point that belongs to the second part */
-	double start;  /* time: of a ramp, where it begins */
+	double start;  /* time: where a ramp or a saturation begins */
 	double scale;  /* of a saturation, in units of time */
 	double base;   /* value at the first point; of a step: before it */
 	double before; /* slope before the bend; of a line: its slope */

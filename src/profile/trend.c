@@ -361,19 +361,36 @@ static void read_slowing(const struct asked *asked, const struct shapes_fit *fit
 			       : TREND_PLATEAU;
 }
 
+/* So short a way from one level to another, and not at the start, is a step. */
+static bool is_short(const struct asked *asked, double start, double end)
+{
+	double first = asked->points[0].time, span = span_of(asked->points, asked->count);
+	size_t between = 0;
+
+	for (size_t i = 0; i < asked->count; i++)
+		between += asked->points[i].time > start && asked->points[i].time < end;
+	return (end - start <= STEP_SHARE * span || between <= STEP_POINTS) &&
+	       end - first >= START_SHARE * span;
+}
+
 /* Of a saturation that has most of its way behind it the rest is no rise worth a word. */
 static void read_saturation(const struct asked *asked, const struct shapes_fit *fit,
 			    struct trend *trend)
 {
-	double span = span_of(asked->points, asked->count), rest = exp(-span / fit->scale);
+	double last = asked->points[asked->count - 1].time;
+	double rest = exp(-(last - fit->start) / fit->scale);
 
 	trend->course = TREND_STEADY;
 	if (rest > 1 - REACHED) {
 		trend->course = fit->height > 0 ? TREND_RISING : TREND_FALLING;
 		trend->rate = fit->height / fit->scale * rest;
 	}
-	if (fit->height > 0)
-		read_slowing(asked, fit, trend);
+	if (fit->height <= 0)
+		return;
+	read_slowing(asked, fit, trend);
+	if (fit->kind == SHAPES_LATE && trend->course == TREND_STEADY &&
+	    is_short(asked, fit->start, trend->since))
+		trend->class = TREND_STEP;
 }
 
 static void read_bend(const struct asked *asked, const struct shapes_fit *fit, double correlation,
@@ -390,20 +407,14 @@ static void read_bend(const struct asked *asked, const struct shapes_fit *fit, d
 /* From one level to another: at once, or as a cache that began to fill later. */
 static void read_ramp(const struct asked *asked, const struct shapes_fit *fit, struct trend *trend)
 {
-	double span = span_of(asked->points, asked->count);
-	size_t between = 0;
-
 	trend->course = TREND_STEADY;
 	trend->since = fit->bend;
-	if (fit->before <= 0)
-		return;
-	for (size_t i = 0; i < asked->count; i++)
-		between += asked->points[i].time > fit->start && asked->points[i].time < fit->bend;
-	if ((fit->bend - fit->start <= STEP_SHARE * span || between <= STEP_POINTS) &&
-	    fit->bend - asked->points[0].time >= START_SHARE * span)
-		trend->class = TREND_STEP;
-	else
+	if (fit->before > 0)
 		read_slowing(asked, fit, trend);
+	if (fit->before > 0 && is_short(asked, fit->start, fit->bend)) {
+		trend->class = TREND_STEP;
+		trend->since = fit->bend;
+	}
 }
 
 static void read_step(const struct asked *asked, const struct shapes_fit *fit, struct trend *trend)
@@ -459,6 +470,7 @@ static void read_fit(const struct asked *asked, const struct shapes_fit *fit, st
 			read_slowing(asked, fit, trend);
 		break;
 	case SHAPES_SATURATION:
+	case SHAPES_LATE:
 		read_saturation(asked, fit, trend);
 		break;
 	case SHAPES_LINE:
@@ -478,7 +490,7 @@ static unsigned family_of(enum shapes_kind kind)
 	static const unsigned families[SHAPES_KINDS] = {
 		[SHAPES_LEVEL] = 0,	 [SHAPES_LINE] = 1,	  [SHAPES_BEND] = 1,
 		[SHAPES_LEVEL_RISE] = 1, [SHAPES_RISE_LEVEL] = 2, [SHAPES_SATURATION] = 2,
-		[SHAPES_STEP] = 3,	 [SHAPES_RAMP] = 2,
+		[SHAPES_STEP] = 3,	 [SHAPES_RAMP] = 2,	  [SHAPES_LATE] = 2,
 	};
 
 	return families[kind];
