@@ -71,6 +71,49 @@ double robust_middle(double *values, size_t count)
 	return sum / (double)(count - 2 * cut);
 }
 
+struct robust_point robust_middle_point(const struct robust_point *points, size_t count,
+					double *values)
+{
+	struct robust_point point = {0, 0};
+
+	for (size_t i = 0; i < count; i++) {
+		point.time += (points[i].time - points[0].time) / (double)count;
+		values[i] = points[i].value;
+	}
+	point.time += points[0].time;
+	point.value = robust_middle(values, count);
+	return point;
+}
+
+size_t robust_thin(const struct robust_point *points, size_t count,
+		   struct robust_point thinned[ROBUST_POINTS])
+{
+	double *values, part;
+	size_t kept = 0, begin = 0;
+
+	if (count <= ROBUST_POINTS) {
+		for (size_t i = 0; i < count; i++)
+			thinned[i] = points[i];
+		return count;
+	}
+	values = malloc(count * sizeof(*values));
+	if (!values)
+		return 0;
+	part = (points[count - 1].time - points[0].time) / ROBUST_POINTS;
+	while (begin < count && kept < ROBUST_POINTS) {
+		double number = floor((points[begin].time - points[0].time) / part);
+		double until = points[0].time + part * (number + 1);
+		size_t end = begin + 1;
+
+		while (end < count && (points[end].time < until || kept == ROBUST_POINTS - 1))
+			end++;
+		thinned[kept++] = robust_middle_point(points + begin, end - begin, values);
+		begin = end;
+	}
+	free(values);
+	return kept;
+}
+
 double robust_slope(const struct robust_point *points, size_t count)
 {
 	double slopes[PAIRS];

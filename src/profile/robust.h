@@ -24,6 +24,15 @@ double robust_median(double *values, size_t count);
 /* The mean of the middle half: nearly as exact as the mean, nearly as hard to move as the median.  Their order changes; count > 0. */
 double robust_middle(double *values, size_t count);
 
+/* The mean of the middle half of their values, at their mean time.  values: scratch for count of them; count > 0. */
+struct robust_point robust_middle_point(const struct robust_point *points, size_t count,
+					double *values);
+
+/* Thins out to ROBUST_POINTS: parts of equal length in time become one point each, the mean of the middle half of theirs.
+ * Returns how many; 0: no memory. */
+size_t robust_thin(const struct robust_point *points, size_t count,
+		   struct robust_point thinned[ROBUST_POINTS]);
+
 /* Points by time, not more than ROBUST_POINTS.  0 if no two have different times. */
 double robust_slope(const struct robust_point *points, size_t count);
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/drift.h"
 #include "profile/shapes.h"
@@ -55,48 +56,6 @@ static double span_of(const struct robust_point *points, size_t count)
 	return points[count - 1].time - points[0].time;
 }
 
-static struct robust_point middle_of(const struct robust_point *points, size_t count, double *values)
-{
-	struct robust_point point = {0, 0};
-
-	for (size_t i = 0; i < count; i++) {
-		point.time += (points[i].time - points[0].time) / (double)count;
-		values[i] = points[i].value;
-	}
-	point.time += points[0].time;
-	point.value = robust_middle(values, count);
-	return point;
-}
-
-size_t trend_thin(const struct robust_point *points, size_t count,
-		  struct robust_point thinned[ROBUST_POINTS])
-{
-	double *values, part;
-	size_t kept = 0, begin = 0;
-
-	if (count <= ROBUST_POINTS) {
-		for (size_t i = 0; i < count; i++)
-			thinned[i] = points[i];
-		return count;
-	}
-	values = malloc(count * sizeof(*values));
-	if (!values)
-		return 0;
-	part = span_of(points, count) / ROBUST_POINTS;
-	while (begin < count && kept < ROBUST_POINTS) {
-		double number = floor((points[begin].time - points[0].time) / part);
-		double until = points[0].time + part * (number + 1);
-		size_t end = begin + 1;
-
-		while (end < count && (points[end].time < until || kept == ROBUST_POINTS - 1))
-			end++;
-		thinned[kept++] = middle_of(points + begin, end - begin, values);
-		begin = end;
-	}
-	free(values);
-	return kept;
-}
-
 /* The usual distance of a point from the line between its neighbours, as a standard deviation. */
 static double noise_of(const struct robust_point *points, size_t count)
 {
@@ -121,7 +80,7 @@ static bool prepare(const struct robust_point *points, size_t count, double leas
 {
 	if (count < TREND_POINTS_MIN || !(span_of(points, count) > 0))
 		return false;
-	asked->count = trend_thin(points, count, asked->points);
+	asked->count = robust_thin(points, count, asked->points);
 	if (asked->count < TREND_POINTS_MIN || !(span_of(asked->points, asked->count) > 0))
 		return false;
 	asked->low = asked->high = asked->points[0].value;
@@ -268,7 +227,7 @@ static double drift_of(const struct asked *asked, const struct line *line, doubl
 	for (size_t i = 0; i < PARTS; i++) {
 		size_t end = (i + 1) * line->count / PARTS;
 
-		means[i] = middle_of(line->points + begin, end - begin, values);
+		means[i] = robust_middle_point(line->points + begin, end - begin, values);
 		begin = end;
 	}
 	drift.points = means;
@@ -511,6 +470,29 @@ static const struct shapes_fit *best_of(const struct shapes_fit fits[SHAPES_KIND
 	return best;
 }
 
+/* After a load, say: what comes then may have been level before it leaked, which takes three pieces. */
+static void read_rest(const struct asked *asked, double since, struct trend *trend)
+{
+	const struct line line = line_from(asked, since, 0);
+	struct shapes_fit fits[SHAPES_KINDS];
+	const struct shapes_fit *best;
+	struct trend later = *trend;
+	struct asked rest = *asked;
+
+	if (line.count < LEAK_MIN)
+		return;
+	rest.count = line.count;
+	memcpy(rest.points, line.points, line.count * sizeof(*line.points));
+	shapes_fit(rest.points, rest.count, rest.floor, fits);
+	best = best_of(fits, NULL);
+	if (best->kind != SHAPES_LEVEL_RISE)
+		return;
+	later.class = TREND_NONE;
+	read_level_line(&rest, best->bend, correlation_of(&rest, best, rest.floor), &later);
+	if (later.class == TREND_LEAK)
+		*trend = later;
+}
+
 /* Confidence is the weight of the winner against the best curve that means something else, neighbours that are alike counted as one. */
 static void read_shape(const struct asked *asked, struct trend *trend)
 {
@@ -529,6 +511,8 @@ static void read_shape(const struct asked *asked, struct trend *trend)
 		      (double)asked->count;
 	trend->confidence = 1 / (1 + exp(-(other->score - best->score) * independent / 2));
 	read_fit(asked, best, trend);
+	if (best->kind == SHAPES_BEND)
+		read_rest(asked, best->bend, trend);
 	if (trend->class == TREND_LEAK)
 		trend->confidence = fmin(trend->confidence, 1 - trend->p);
 }

@@ -50,9 +50,4 @@ const char *trend_class_name(enum trend_class class);
 /* Points by time, any number, any distances.  A rise of less than least (> 0) is none. */
 void trend_read(const struct robust_point *points, size_t count, double least, struct trend *trend);
 
-/* Thins out to ROBUST_POINTS: parts of equal length in time become one point each, the mean of the middle half of theirs.
- * Returns how many; 0: no memory. */
-size_t trend_thin(const struct robust_point *points, size_t count,
-		  struct robust_point thinned[ROBUST_POINTS]);
-
 #endif

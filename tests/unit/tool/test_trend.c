@@ -178,6 +178,21 @@ static void test_exact_shapes(void **state)
 	assert_near(trend.rate, -1e6, 1);
 }
 
+/* A load, a level, and then a leak: it did not begin when the load was over. */
+static void test_leak_after_a_load_and_a_level(void **state)
+{
+	double values[60];
+	struct trend trend;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++)
+		values[i] = (i < 3 ? 4 * i : 12) + (i > 25 ? 0.1 * (i - 25) : 0) + 0.01 * (i % 3);
+	trend = read_all(values, 60);
+	assert_int_equal(trend.class, TREND_LEAK);
+	assert_near(trend.since, 125, 1);
+	assert_near(trend.rate, 0.1e6, 1e3);
+}
+
 /* Neither too little nor odd times make trouble. */
 static void test_too_little(void **state)
 {
@@ -208,14 +223,14 @@ static void test_thinning(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++)
 		points[i] = (struct robust_point){i, i};
-	assert_int_equal(trend_thin(points, 1000, thinned), ROBUST_POINTS);
+	assert_int_equal(robust_thin(points, 1000, thinned), ROBUST_POINTS);
 	assert_near(thinned[0].time, 2, 1e-9);
 	assert_near(thinned[0].value, 2, 1e-9);
 	assert_near(thinned[100].time - thinned[0].time, thinned[100].value - thinned[0].value,
 		    1e-6);
 	for (unsigned i = 0; i < 999; i++)
 		points[i].time = i * 1e-9;
-	assert_int_equal(trend_thin(points, 1000, thinned), 2);
+	assert_int_equal(robust_thin(points, 1000, thinned), 2);
 	assert_near(thinned[1].value, 999, 0);
 }
 
@@ -289,11 +304,17 @@ static void test_made_series(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_median),	     cmocka_unit_test(test_middle),
-		cmocka_unit_test(test_slope),	     cmocka_unit_test(test_kendall),
-		cmocka_unit_test(test_deviates),     cmocka_unit_test(test_drift),
-		cmocka_unit_test(test_exact_shapes), cmocka_unit_test(test_too_little),
-		cmocka_unit_test(test_thinning),     cmocka_unit_test(test_made_series),
+		cmocka_unit_test(test_median),
+		cmocka_unit_test(test_middle),
+		cmocka_unit_test(test_slope),
+		cmocka_unit_test(test_kendall),
+		cmocka_unit_test(test_deviates),
+		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_exact_shapes),
+		cmocka_unit_test(test_leak_after_a_load_and_a_level),
+		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_thinning),
+		cmocka_unit_test(test_made_series),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
