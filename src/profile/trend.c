@@ -470,7 +470,7 @@ static const struct shapes_fit *best_of(const struct shapes_fit fits[SHAPES_KIND
 	return best;
 }
 
-/* After a load, say: what comes then may have been level before it leaked, which takes three pieces. */
+/* After a load, say: what comes then may have been level, or nearly, before it leaked, which takes three pieces. */
 static void read_rest(const struct asked *asked, double since, struct trend *trend)
 {
 	const struct line line = line_from(asked, since, 0);
@@ -485,10 +485,11 @@ static void read_rest(const struct asked *asked, double since, struct trend *tre
 	memcpy(rest.points, line.points, line.count * sizeof(*line.points));
 	shapes_fit(rest.points, rest.count, rest.floor, fits);
 	best = best_of(fits, NULL);
-	if (best->kind != SHAPES_LEVEL_RISE)
-		return;
 	later.class = TREND_NONE;
-	read_level_line(&rest, best->bend, correlation_of(&rest, best, rest.floor), &later);
+	if (best->kind == SHAPES_LEVEL_RISE)
+		read_level_line(&rest, best->bend, correlation_of(&rest, best, rest.floor), &later);
+	else if (best->kind == SHAPES_BEND && best->before < best->after * SLOWER)
+		read_line(&rest, best->bend, correlation_of(&rest, best, rest.floor), &later);
 	if (later.class == TREND_LEAK)
 		*trend = later;
 }

@@ -186,7 +186,8 @@ static void test_leak_after_a_load_and_a_level(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 60; i++)
-		values[i] = (i < 3 ? 4 * i : 12) + (i > 25 ? 0.1 * (i - 25) : 0) + 0.01 * (i % 3);
+		values[i] = (i < 3 ? 4 * i : 12) + (i < 6 ? 0 : 0.5) +
+			    (i > 25 ? 0.1 * (i - 25) : 0) + 0.01 * (i % 3);
 	trend = read_all(values, 60);
 	assert_int_equal(trend.class, TREND_LEAK);
 	assert_near(trend.since, 125, 1);
