@@ -17,6 +17,7 @@ enum {
 	LEAK_MIN = 8,	 /* points of a line before it is called a leak */
 	FALLS_MIN = 2,	 /* of a saw */
 	PARTS = 8,	 /* of a line, see drift_of() */
+	CUTS_MAX = 3,	 /* of a start that gets slower */
 	PART_MIN = 3,	 /* points of one */
 	STEP_POINTS = 2, /* on its way a step may have */
 	CYCLES_MIN = 5,	 /* lows of a saw before they are asked for a leak */
@@ -470,21 +471,36 @@ static const struct shapes_fit *best_of(const struct shapes_fit fits[SHAPES_KIND
 	return best;
 }
 
-/* After a load, say: what comes then may have been level, or nearly, before it leaked, which takes three pieces. */
-static void read_rest(const struct asked *asked, double since, struct trend *trend)
+/* Only what is not before since.  False: too few points for a leak. */
+static bool cut(struct asked *asked, double since)
 {
 	const struct line line = line_from(asked, since, 0);
+
+	if (line.count < LEAK_MIN)
+		return false;
+	asked->count = line.count;
+	memmove(asked->points, line.points, line.count * sizeof(*line.points));
+	return true;
+}
+
+/* After a load, say, which may get slower before it ends: what comes then may have been level, or nearly, before it leaked, which takes
+ * more pieces than two. */
+static void read_rest(const struct asked *asked, double since, struct trend *trend)
+{
 	struct shapes_fit fits[SHAPES_KINDS];
-	const struct shapes_fit *best;
+	const struct shapes_fit *best = NULL;
 	struct trend later = *trend;
 	struct asked rest = *asked;
 
-	if (line.count < LEAK_MIN)
+	for (unsigned cuts = 0; cuts < CUTS_MAX && cut(&rest, since); cuts++) {
+		shapes_fit(rest.points, rest.count, rest.floor, fits);
+		best = best_of(fits, NULL);
+		if (best->kind != SHAPES_BEND || best->after > best->before * SLOWER)
+			break;
+		since = best->bend;
+	}
+	if (!best || rest.points[0].time < since)
 		return;
-	rest.count = line.count;
-	memcpy(rest.points, line.points, line.count * sizeof(*line.points));
-	shapes_fit(rest.points, rest.count, rest.floor, fits);
-	best = best_of(fits, NULL);
 	later.class = TREND_NONE;
 	if (best->kind == SHAPES_LEVEL_RISE)
 		read_level_line(&rest, best->bend, correlation_of(&rest, best, rest.floor), &later);
