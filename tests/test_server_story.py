@@ -43,6 +43,16 @@ def toolchains():
     return sorted(found, reverse=True)
 
 
+def lock(source, resolve):
+    """Cargo.lock in source, from Cargo.lock.in and the name of the index that cargo itself writes."""
+    file, known = source / "Cargo.lock", source / "index"
+    if not known.exists():
+        file.unlink(missing_ok=True)
+        resolve()
+        known.write_text(re.search(r'^source = "(.*)"', file.read_text(), re.M).group(1))
+    file.write_text((source / "Cargo.lock.in").read_text().replace("@INDEX@", known.read_text()))
+
+
 def build(source, target):
     """The server's program; skips where there is no cargo, or where it cannot have the crates."""
     found = toolchains()
@@ -52,13 +62,18 @@ def build(source, target):
     if version < RUST_MIN:
         pytest.skip("rustc %d.%d is older than 1.63" % version)
     env = dict(pmem_run.environment(None), RUSTC=rustc, CARGO_TARGET_DIR=str(target), CARGO_NET_RETRY="1")
+    source = shutil.copytree(source, target / "source", dirs_exist_ok=True)
     options = ["--locked", "--manifest-path", source / "Cargo.toml"]
-    for network in ["--offline"], []:
-        fetched = subprocess.run([cargo, "fetch", "--target", host, *network, *options], env=env, capture_output=True, text=True)
-        if not fetched.returncode:
-            break
-    else:
-        pytest.skip("cargo cannot have the crates: " + fetched.stderr.strip().splitlines()[-1].strip())
+
+    def with_or_without_network(*command):
+        for network in ["--offline"], []:
+            done = subprocess.run([cargo, *command, *network], env=env, capture_output=True, text=True)
+            if not done.returncode:
+                return
+        pytest.skip("cargo cannot have the crates: " + done.stderr.strip().splitlines()[-1].strip())
+
+    lock(source, lambda: with_or_without_network("generate-lockfile", "--manifest-path", source / "Cargo.toml"))
+    with_or_without_network("fetch", "--target", host, *options)
     subprocess.run([cargo, "build", "--release", "--offline", *options], env=env, check=True)
     return target / "release" / "server"
 

@@ -115,11 +115,12 @@ static void unwind_tables(void **state)
 static void special_names(void **state)
 {
 	static const char *const names[] = {NULL,	   "[signal handler]", "[beyond budget]",
-					    "[truncated]", "[unknown module]", NULL};
+					    "[truncated]", "[unknown module]", "[not taken]",
+					    NULL};
 	uint32_t number;
 
 	(void)state;
-	for (number = 0; number < 6; number++) {
+	for (number = 0; number < sizeof(names) / sizeof(*names); number++) {
 		struct modules_location location = locate(number);
 
 		assert_null(location.module);
