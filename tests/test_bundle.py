@@ -236,6 +236,9 @@ def test_a_process_that_runs(tool, run, program):
         assert process.stdout.readline() == b"ready\n"
         before = json.loads(tool("report", "--json", process.pid).stdout)
         made = bundle(tool, process.pid)
+        # The process of a bundle may be another machine's.
+        rss = tool("report", "--rss", made)
+        assert rss.returncode == 1 and b"a bundle of a process that ran" in rss.stderr
     finally:
         process.communicate(b"", timeout=20)
     program.unlink()

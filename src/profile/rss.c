@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/version.h"
+#include "profile/given_names.h"
 #include "profile/read.h"
 
 /* Of a heap that is larger a sample is looked at: some 0.1 s. */
@@ -246,6 +247,12 @@ bool rss_of(const struct profile *profile, struct rss *rss, struct error *err)
 			"%s: recorded with --sample: it does not know all live blocks, and "
 			"so not which pages are free",
 			profile->path);
+	/* The process of a bundle may be one of another machine, and what is of now is not of then. */
+	if (profile->is_live && given_names_all(profile))
+		return error_set(err,
+				 "%s: a bundle of a process that ran: what its resident set "
+				 "consisted of was not measured",
+				 profile->path);
 	if (profile->is_live)
 		return rss_measure(profile, rss, err);
 	if (rss_recorded(profile, rss))
