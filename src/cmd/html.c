@@ -15,6 +15,7 @@
 #include "cmd/overwrite.h"
 #include "cmd/symbol_options.h"
 #include "page/html.h"
+#include "page/opened.h"
 #include "profile/find.h"
 
 enum { NEXT = -1, OPTION_HELP = 256 };
@@ -126,21 +127,6 @@ static bool write_page(struct html_page *page, const char *output, struct error 
 	return false;
 }
 
-/* The lines of `pmem info`, to be freed; NULL: no memory. */
-static char *facts_of(const struct profile *profile)
-{
-	struct output out = {.width = 80};
-	char *text = NULL;
-	size_t size;
-
-	out.file = open_memstream(&text, &size);
-	if (!out.file)
-		return NULL;
-	info_text_print(profile, &out);
-	fclose(out.file);
-	return text;
-}
-
 /* Named after the last profile unless the user has named it. */
 static bool write_output(const struct request *request, struct html_page *page, struct error *err)
 {
@@ -161,81 +147,25 @@ static bool write_output(const struct request *request, struct html_page *page, 
 	return ok;
 }
 
-/* --- profiles -------------------------------------------------------------------------------- */
+/* --------------------------------------------------------------------------------------------- */
 
-/* What is open of the profiles that were named. */
-struct opened {
-	struct profile *profiles[HTML_SIDES];
-	struct report reports[HTML_SIDES];
-	char *facts[HTML_SIDES];
-	struct report_options options;
-	struct diff_options diff_options;
-	struct diff_page diff;
-	struct output out;
-	struct html_page page;
-};
-
-static bool open_side(const struct request *request, struct opened *opened, unsigned side,
+static bool open_side(const struct request *request, struct opened *opened, const char *name,
 		      struct error *err)
 {
-	struct report *report = &opened->reports[side];
+	struct opened_how how = {&request->symbols.symbols, info_text_print};
 	struct profile *profile;
 
-	if (!find_and_open(request->names[side], &profile, err))
-		return false;
-	opened->profiles[side] = profile;
-	*report = (struct report){
-		.profile = profile, .options = &opened->options, .out = &opened->out};
-	report->names = names_new_with(profile, &request->symbols.symbols);
-	opened->facts[side] = facts_of(profile);
-	if (!report->names || !opened->facts[side])
-		return error_set(err, "%s: no memory for names", profile->path);
-	opened->page.sides[side] = (struct side){.report = report, .facts = opened->facts[side]};
-	return report_open(report, err);
-}
-
-static bool open_diff(struct opened *opened, struct error *err)
-{
-	struct diff_page *diff = &opened->diff;
-
-	opened->diff_options.report.key = SITES_LIVE;
-	diff->options = &opened->diff_options;
-	diff->out = &opened->out;
-	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		diff->sides[side].profile = opened->profiles[side];
-		diff->sides[side].names = opened->reports[side].names;
-		diff->times_ns[side] = DIFF_END;
-	}
-	if (!diff_page_open(diff, err))
-		return false;
-	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		opened->page.sides[side].label = diff->labels[side];
-	opened->page.diff = diff;
-	return true;
-}
-
-static void close_all(struct opened *opened)
-{
-	diff_page_close(&opened->diff);
-	for (unsigned side = 0; side < HTML_SIDES; side++) {
-		report_close(&opened->reports[side]);
-		names_free(opened->reports[side].names);
-		if (opened->profiles[side])
-			profile_close(opened->profiles[side]);
-		free(opened->facts[side]);
-	}
+	return find_and_open(name, &profile, err) && opened_add(opened, profile, &how, err);
 }
 
 static bool make_page(const struct request *request, struct opened *opened, struct error *err)
 {
-	/* All names are shown: as of data, they are looked up together. */
-	opened->options = (struct report_options){.view = "json", .key = SITES_KEYS};
-	opened->out = (struct output){.file = stdout, .width = 80};
-	opened->page.side_count = request->name_count ? request->name_count : 1;
-	for (unsigned side = 0; side < opened->page.side_count; side++)
-		if (!open_side(request, opened, side, err))
+	unsigned count = request->name_count ? request->name_count : 1;
+
+	for (unsigned side = 0; side < count; side++)
+		if (!open_side(request, opened, request->names[side], err))
 			return false;
-	if (opened->page.side_count == HTML_SIDES && !open_diff(opened, err))
+	if (count == HTML_SIDES && !opened_compare(opened, NULL, err))
 		return false;
 	return write_output(request, &opened->page, err);
 }
@@ -247,7 +177,7 @@ static int run(const struct request *request)
 	bool ok = opened ? make_page(request, opened, &err) : error_set(&err, "no memory");
 
 	if (opened)
-		close_all(opened);
+		opened_close(opened);
 	free(opened);
 	return ok ? CMD_OK : cmd_fail("html", &err);
 }

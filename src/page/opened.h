@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * opened.h - what must be open of a profile, or of two, to make a page of them.
+ */
+#ifndef PMEM_PAGE_OPENED_H
+#define PMEM_PAGE_OPENED_H
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/output.h"
+#include "page/html.h"
+#include "profile/profile.h"
+#include "symbol/symbols.h"
+
+struct opened_how {
+	const struct symbols_options *symbols; /* where names come from */
+	/* Prints the lines of `pmem info`. */
+	void (*print_facts)(const struct profile *profile, const struct output *out);
+};
+
+/* All 0 = nothing is open. */
+struct opened {
+	struct profile *profiles[HTML_SIDES];
+	struct report reports[HTML_SIDES];
+	char *facts[HTML_SIDES];
+	struct report_options options;
+	struct diff_options diff_options;
+	struct diff_page diff;
+	struct output out;
+	struct html_page page; /* for html_write() */
+};
+
+/* Adds a side.  The profile is closed by opened_close(), also if this fails. */
+bool opened_add(struct opened *opened, struct profile *profile, const struct opened_how *how,
+		struct error *err);
+
+/* Of two sides: compares them.  labels: what they are called; NULL = after their files. */
+bool opened_compare(struct opened *opened, const char *const labels[HTML_SIDES], struct error *err);
+void opened_close(struct opened *opened);
+
+#endif
