@@ -29,7 +29,9 @@ enum export_value {
 struct export_source {
 	const struct profile *profile;
 	struct names *names;
-	enum export_value value; /* for formats with takes_value */
+	enum export_value value; /* for formats with takes_value; pprof: what a viewer shows first */
+	/* pprof: the same process some time before, whose figures are taken away; NULL = nothing is. */
+	const struct profile *base;
 	struct error *note; /* receives what the format could not hold, one line; NULL = not wanted */
 };
 

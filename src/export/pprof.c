@@ -49,6 +49,7 @@ enum {
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
+enum { VALUES = 4 }; /* of a sample */
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
 
 /* One message may be as large as a call stack of all nodes that a profile can hold. */
@@ -72,6 +73,8 @@ struct writer {
 	uint32_t *mapping_ids;	   /* by module; 0 = it has no mapping */
 	uint32_t *mappings;	   /* modules, by id - 1 */
 	uint32_t mapping_count;
+	uint32_t *base_index; /* of source->base: by number of the call stack its index + 1; 0 = none */
+	uint32_t base_limit;
 	struct path path;
 	uint64_t *ids; /* of a call stack's locations: [ids_size] */
 	uint32_t ids_size;
@@ -126,7 +129,9 @@ static void put_value_type(struct writer *writer, uint32_t field, const char *ty
 
 static void put_types(struct writer *writer)
 {
-	uint64_t period = writer->profile->header.sample_bytes;
+	const struct profile *profile = writer->profile, *base = writer->source->base;
+	uint64_t period = profile->header.sample_bytes, since = base ? base->duration_ns : 0;
+	const char *first = writer->source->value == EXPORT_ALLOC ? "alloc_space" : "inuse_space";
 
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
@@ -134,9 +139,10 @@ static void put_types(struct writer *writer)
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
 	put_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
 	put_number(writer, PROFILE_PERIOD, period ? period : 1);
-	put_number(writer, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(writer, "inuse_space"));
-	put_number(writer, PROFILE_TIME_NANOS, writer->profile->header.start_realtime_ns);
-	put_number(writer, PROFILE_DURATION_NANOS, writer->profile->duration_ns);
+	put_number(writer, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(writer, first));
+	put_number(writer, PROFILE_TIME_NANOS, profile->header.start_realtime_ns + since);
+	put_number(writer, PROFILE_DURATION_NANOS,
+		   profile->duration_ns > since ? profile->duration_ns - since : 0);
 }
 
 static void put_comment(struct writer *writer, const char *what, const char *text)
@@ -208,13 +214,39 @@ static void put_label(struct writer *writer, const char *key, const char *text)
 	protobuf_free(&label);
 }
 
+/* In the order of put_types(). */
+static void values_of(const struct profile_counts *counts, uint64_t values[VALUES])
+{
+	values[0] = counts->alloc_count;
+	values[1] = counts->alloc_bytes;
+	values[2] = profile_live_count(counts);
+	values[3] = profile_live_bytes(counts);
+}
+
+/* Takes away what there was before: changes may be negative.  False: nothing has changed. */
+static bool subtract_base(const struct writer *writer, const struct profile_stack *stack,
+			  uint64_t values[VALUES])
+{
+	uint32_t index = stack->number < writer->base_limit ? writer->base_index[stack->number] : 0;
+	uint64_t before[VALUES] = {0}, changed = 0;
+
+	if (index > 0)
+		values_of(&writer->source->base->stacks[index - 1].counts, before);
+	for (int i = 0; i < VALUES; i++) {
+		values[i] -= before[i];
+		changed |= values[i];
+	}
+	return changed != 0;
+}
+
 static bool put_sample(struct writer *writer, const struct profile_stack *stack)
 {
-	const struct profile_counts *counts = &stack->counts;
-	uint64_t values[] = {counts->alloc_count, counts->alloc_bytes, profile_live_count(counts),
-			     profile_live_bytes(counts)};
+	uint64_t values[VALUES];
 	uint64_t unknown = writer->unknown_id;
 
+	values_of(&stack->counts, values);
+	if (writer->source->base && !subtract_base(writer, stack, values))
+		return true;
 	if (!read_ids(writer, stack->node))
 		return false;
 	if (writer->path.count > 0)
@@ -222,7 +254,7 @@ static bool put_sample(struct writer *writer, const struct profile_stack *stack)
 				writer->path.count);
 	else
 		protobuf_packed(&writer->message, SAMPLE_LOCATION_ID, &unknown, 1);
-	protobuf_packed(&writer->message, SAMPLE_VALUE, values, sizeof(values) / sizeof(*values));
+	protobuf_packed(&writer->message, SAMPLE_VALUE, values, VALUES);
 	if (stack->hook != FORMAT_NO_HOOK)
 		put_label(writer, "entry", profile_hook_name(stack->hook));
 	if (stack->inexact)
@@ -395,6 +427,7 @@ static void close_writer(struct writer *writer)
 	free(writer->coverage);
 	free(writer->mapping_ids);
 	free(writer->mappings);
+	free(writer->base_index);
 	free(writer->ids);
 	free(writer);
 }
@@ -421,6 +454,21 @@ static void order_mappings(struct writer *writer)
 		add_mapping(writer, i);
 }
 
+/* Call stacks keep their numbers as long as the process runs.  False: no memory. */
+static bool index_base(struct writer *writer)
+{
+	const struct profile *base = writer->source->base;
+	uint32_t i;
+
+	for (i = 0; base && i < base->stack_count; i++)
+		if (base->stacks[i].number >= writer->base_limit)
+			writer->base_limit = base->stacks[i].number + 1;
+	writer->base_index = calloc((size_t)writer->base_limit + 1, sizeof(*writer->base_index));
+	for (i = 0; writer->base_index && base && i < base->stack_count; i++)
+		writer->base_index[base->stacks[i].number] = i + 1;
+	return writer->base_index != NULL;
+}
+
 static struct writer *new_writer(const struct export_source *source)
 {
 	struct writer *writer = calloc(1, sizeof(*writer));
@@ -438,7 +486,7 @@ static struct writer *new_writer(const struct export_source *source)
 				     sizeof(*writer->mapping_ids));
 	writer->mappings = calloc((size_t)source->profile->module_count + 1,
 				  sizeof(*writer->mappings));
-	if (!writer->coverage || !writer->mapping_ids || !writer->mappings) {
+	if (!writer->coverage || !writer->mapping_ids || !writer->mappings || !index_base(writer)) {
 		close_writer(writer);
 		return NULL;
 	}
