@@ -7,10 +7,14 @@
 
 Each command returns when the page has drawn what follows from it.
 """
+import base64
 import json
 import pathlib
+import re
 import shutil
+import struct
 import subprocess
+import zlib
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "page"
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -25,6 +29,19 @@ def missing():
     if not (FOLDER / "node_modules" / "playwright-core").is_dir() or not (FOLDER / "node_modules" / "axe-core").is_dir():
         return "no playwright-core or axe-core in tests/page/node_modules"
     return None
+
+
+def read_data(page):
+    """(head, {name: values}) of the block of data, as src/page/columns.h describes it."""
+    packed = re.search(rb'<script type="text/plain" id="data">([A-Za-z0-9+/=]*)</script>', page).group(1)
+    block = zlib.decompress(base64.b64decode(packed, validate=True))
+    size, = struct.unpack_from("<I", block)
+    head = json.loads(block[8:8 + size])
+    first = 8 + (size + 7) // 8 * 8
+    formats = {"u1": "B", "u2": "H", "u4": "I", "f8": "d"}
+    columns = {c["name"]: struct.unpack_from("<%d%s" % (c["count"], formats[c["type"]]), block, first + c["offset"])
+               for c in head["columns"]}
+    return head, columns
 
 
 class Failed(Exception):

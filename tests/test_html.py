@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_html - `pmem html` as a command: files, errors, exit codes.  tests/test_page.py looks at the page."""
-import base64
-import json
 import os
 import re
-import struct
-import zlib
 
 import pytest
 
+import pmem_page
 import pmem_profile
 import pmem_tool
 
@@ -30,19 +27,6 @@ def profile(tmp_path):
     return path
 
 
-def data(page):
-    """(head, {name: values}) of the block of data, as src/page/columns.h describes it."""
-    packed = re.search(rb'<script type="text/plain" id="data">([A-Za-z0-9+/=]*)</script>', page).group(1)
-    block = zlib.decompress(base64.b64decode(packed, validate=True))
-    size, = struct.unpack_from("<I", block)
-    head = json.loads(block[8:8 + size])
-    first = 8 + (size + 7) // 8 * 8
-    formats = {"u1": "B", "u2": "H", "u4": "I", "f8": "d"}
-    columns = {c["name"]: struct.unpack_from("<%d%s" % (c["count"], formats[c["type"]]), block, first + c["offset"])
-               for c in head["columns"]}
-    return head, columns
-
-
 def test_the_page_is_named_after_the_profile(tool, profile):
     result = tool("html", profile)
     page = result.folder / "pmem.4711.html"
@@ -54,7 +38,7 @@ def test_the_page_is_named_after_the_profile(tool, profile):
 
 def test_numbers_are_whole(tool, profile):
     """Also large ones, up to where a script's numbers end."""
-    head, columns = data(tool("html", "-o", "-", profile).stdout)
+    head, columns = pmem_page.read_data(tool("html", "-o", "-", profile).stdout)
     assert columns["0.alloc_bytes"] == (float(1 << 50),) and columns["0.alloc_blocks"] == (3,)
     assert columns["node_depth"] == (0, 1) and len(columns["frame_name"]) == 2
     assert head["sides"][0]["pid"] == 4711

@@ -123,6 +123,19 @@ static void put_facts(const struct html_page *page, FILE *file)
 	}
 }
 
+/* What the page may do beyond showing itself. */
+static void put_live_slot(const struct html_page *page, const char *slot, FILE *file)
+{
+	if (strcmp(slot, "live") == 0 && page->live)
+		page->live->write(page->live, file);
+	else if (strcmp(slot, "connect") == 0 && page->live)
+		fputs("; connect-src 'self'", file);
+	else if (strcmp(slot, "network") == 0)
+		fputs(page->live ? "It asks the pmem that serves it, and nobody else."
+				 : "This page needs no network, and sends nothing.",
+		      file);
+}
+
 static bool put_slot(const struct html_page *page, const char *slot, const struct columns *columns,
 		     FILE *file, struct error *err)
 {
@@ -136,17 +149,20 @@ static bool put_slot(const struct html_page *page, const char *slot, const struc
 		fputs(PMEM_VERSION, file);
 	else if (strcmp(slot, "data") == 0)
 		return put_data(page, columns, file, err);
+	else
+		put_live_slot(page, slot, file);
 	return true;
 }
 
-bool html_write(struct html_page *page, FILE *file, struct error *err)
+static bool write_template(struct html_page *page, const struct template_set *template, FILE *file,
+			   struct error *err)
 {
 	struct columns columns = {0};
 	bool ok = make_columns(page, &columns, err);
 
 	ok = ok && prepare_answer(page, err);
-	for (size_t i = 0; ok && i < template_piece_count; i++) {
-		const struct template_piece *piece = &template_pieces[i];
+	for (size_t i = 0; ok && i < template->count; i++) {
+		const struct template_piece *piece = &template->pieces[i];
 
 		fwrite(piece->text, 1, piece->size, file);
 		ok = put_slot(page, piece->slot, &columns, file, err);
@@ -155,4 +171,14 @@ bool html_write(struct html_page *page, FILE *file, struct error *err)
 		call_tree_stacks_free(&page->sides[i].stacks);
 	columns_free(&columns);
 	return ok;
+}
+
+bool html_write(struct html_page *page, FILE *file, struct error *err)
+{
+	return write_template(page, &template_page, file, err);
+}
+
+bool html_write_fragment(struct html_page *page, FILE *file, struct error *err)
+{
+	return write_template(page, &template_fragment, file, err);
 }

@@ -19,13 +19,23 @@ enum { HTML_SIDES = 2 };
 /* All pages begin with this, and so may be replaced by newer ones. */
 #define HTML_BEGINNING "<!DOCTYPE html>\n<!-- A heap profile by pmem."
 
+/* Of a page that pmem serves. */
+struct html_live {
+	void (*write)(const struct html_live *live,
+		      FILE *file); /* the element #live, which the script works with */
+};
+
 struct html_page {
 	struct side sides[HTML_SIDES]; /* reports that are open, with labels and facts; stacks are made here */
 	unsigned side_count;
 	const struct diff_page *diff; /* of two sides, that of their profiles; else NULL */
+	const struct html_live *live; /* NULL: a file that stands alone */
 };
 
 /* Writes the page.  Errors of the file are the caller's to see. */
 bool html_write(struct html_page *page, FILE *file, struct error *err);
+
+/* Writes the parts of it that change while a process goes on, for the script of a page that is open. */
+bool html_write_fragment(struct html_page *page, FILE *file, struct error *err);
 
 #endif

@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * template.h - the page as script/make-page puts it together: markup, style and script, with places for what is a profile's.
+ * template.h - pages as script/make-page puts them together: markup, style and script, with places for what is a profile's.
  */
 #ifndef PMEM_PAGE_TEMPLATE_H
 #define PMEM_PAGE_TEMPLATE_H
 #include <stddef.h>
 
-/* Pieces in order: literal text, and the name of what follows it; "" after the last. */
+/* Literal text, and the name of what follows it; "" after the last. */
 struct template_piece {
 	const unsigned char *text;
 	size_t size;
 	const char *slot;
 };
 
-extern const struct template_piece template_pieces[];
-extern const size_t template_piece_count;
+struct template_set {
+	const struct template_piece *pieces; /* in order */
+	size_t count;
+};
+
+extern const struct template_set template_page;
+extern const struct template_set template_fragment; /* the parts of it that change while a process goes on */
+extern const struct template_set template_index;
 
 #endif

@@ -11,22 +11,26 @@ const browser = await chromium.launch({executablePath: process.argv[2], args: ["
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 let page = null, heard = [];
 
-// What the page must not do: complain, fail, or ask for anything.
+// What the page must not do: complain, fail, or ask for anything but what serves it.
 function listen(url) {
+	const mine = asked => asked.split("#")[0] === url || (url.startsWith("http:") && new URL(asked).origin === new URL(url).origin);
 	heard = [];
 	page.on("console", message => heard.push(message.type() + ": " + message.text()));
 	page.on("pageerror", error => heard.push("error: " + error.message));
 	page.on("dialog", dialog => { heard.push("dialog: " + dialog.message()); dialog.dismiss(); });
-	page.on("request", request => { if (request.url().split("#")[0] !== url) heard.push("request: " + request.url()); });
+	page.on("request", request => { if (!mine(request.url())) heard.push("request: " + request.url()); });
 }
 
-async function open({path, hash = "", scheme = "light", width = 1280, height = 720}) {
+// plain: it is no page of a profile.
+async function open({path, hash = "", plain = false, scheme = "light", width = 1280, height = 720}) {
 	if (page)
 		await page.context().close();
 	page = await (await browser.newContext({viewport: {width, height}, colorScheme: scheme})).newPage();
-	const url = "file://" + encodeURI(path);
+	const url = path.startsWith("http:") ? path : "file://" + encodeURI(path);
 	listen(url);
 	await page.goto(url + hash);
+	if (plain)
+		return 0;
 	await page.waitForFunction(() => document.body.dataset.readyMs || !document.getElementById("trouble").hidden);
 	return page.evaluate(() => Number(document.body.dataset.readyMs));
 }
@@ -66,8 +70,20 @@ async function checked() {
 	return violations.map(v => v.id + ": " + v.nodes.map(n => n.target.join(" ") + ": " + n.failureSummary).join("; "));
 }
 
+// Until a script's value is true.  Asked from outside: a page's policy allows no script that polls.
+async function wait({script}) {
+	const end = Date.now() + 30000;
+	while (!await page.evaluate(script).catch(() => false)) {
+		if (Date.now() > end)
+			throw new Error("it did not become true");
+		await new Promise(done => setTimeout(done, 20));
+	}
+	return null;
+}
+
 const commands = {
 	open,
+	wait,
 	eval: ({script}) => page.evaluate(script),
 	key: ({key}) => page.keyboard.press(key),
 	type: ({text}) => page.keyboard.type(text),

@@ -88,14 +88,18 @@ const Charts = (() => {
 	}
 
 	function begin(model) {
-		const side = model.sides[model.sides.length - 1];
 		if (model.sides.length > 1)
 			for (const part of ["sizes", "lifetimes", "rss"])
-				byId(part + "-title").append(", " + side.label);
+				byId(part + "-title").append(", " + model.sides[1].label);
+		renew(model);
+	}
+
+	function renew(model) {
+		const side = model.sides[model.sides.length - 1];
 		sizes(side);
 		lifetimes(side);
 		waterfall(side);
 	}
 
-	return {begin};
+	return {begin, renew};
 })();

@@ -32,7 +32,7 @@ const Data = (() => {
 		return {head, columns};
 	}
 
-	// {head, columns: Map of typed arrays} of the element's text, which is let go.
+	// {head, columns: Map of typed arrays} of the text of an element #data, which is let go.
 	async function load(element) {
 		const text = element.textContent.trim();
 		element.textContent = "";

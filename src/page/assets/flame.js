@@ -6,7 +6,7 @@ const Flame = (() => {
 	const {byId, make, colour} = Dom;
 	const COLOURS = [["module", "module"], ["growth", "growth"], ["name", "function"]];
 	let model, measures, canvas, ownAncestor, layouts = new Map(), open = new Set();
-	let tree = null, layout = null, focus = -1, toZoomed = false, matches = null, moduleTone = new Map();
+	let tree = null, layout = null, focus = -1, focusPath = null, toZoomed = false, matches = null, moduleTone = new Map();
 
 	// --- trees -------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ const Flame = (() => {
 
 	// --- colours -----------------------------------------------------------------------------------
 
-	// The modules with the most get colours of their own, by what they hold; the same ones in every view.
+	// The modules with the most get colours of their own, by what they hold; the same ones in every view, and as time goes on.
 	function chooseTones() {
 		const weights = new Map(), {site, live_bytes, alloc_bytes} = model.stacks, {functions} = model;
 		for (let i = 0; i < site.length; i++) {
@@ -95,8 +95,9 @@ const Flame = (() => {
 			if (!weights.has(module))
 				weights.set(module, 0);
 		weights.delete("");
-		const sorted = [...weights].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
-		moduleTone = new Map(sorted.slice(0, PALETTE).map(([module], i) => [module, "m" + i]));
+		const sorted = [...weights].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).filter(([module]) => !moduleTone.has(module));
+		for (const [module] of sorted.slice(0, PALETTE - moduleTone.size))
+			moduleTone.set(module, "m" + moduleTone.size);
 	}
 
 	function nameTone(text) {
@@ -362,7 +363,8 @@ const Flame = (() => {
 			matches = findMatches();
 		if (has("key") || has("since") || has("until") || has("invert") || has("library") || !tree) {
 			tree = makeTree();
-			focus = -1;
+			focus = focusPath ? FlameLayout.resolve(tree, focusPath).node : -1;
+			focusPath = null;
 		}
 		toZoomed = toZoomed || has("zoom");
 		byId("colour").options[1].textContent = measures.compared ? "change" : "growth";
@@ -375,6 +377,17 @@ const Flame = (() => {
 		sayFound();
 		legend();
 		redraw();
+	}
+
+	// The same process, some time later: what is open and in focus stays so.
+	function renew(of, renamed) {
+		focusPath = focus >= 0 ? renamed.path(FlameLayout.pathOf(tree, focus)) : null;
+		open = new Set([...open].map(renamed.node).filter(node => node >= 0));
+		model = of;
+		ownAncestor = Trees.ownAncestors(model);
+		chooseTones();
+		layouts.clear();
+		tree = null;
 	}
 
 	function begin(of) {
@@ -409,5 +422,5 @@ const Flame = (() => {
 	// For tests: what the cells say, from the top row down.
 	const labels = () => layout.cells.filter(c => c.node >= 0).map(labelOf);
 
-	return {begin, update, redraw, draw, where, labels, zoomOut, cells: () => layout.cells.length};
+	return {begin, renew, update, redraw, draw, zoomPath, where, labels, zoomOut, cells: () => layout.cells.length};
 })();

@@ -116,6 +116,52 @@ const Page = (() => {
 			state.group = "site";
 	}
 
+	// --- a process that goes on --------------------------------------------------------------------
+
+	// How numbers of functions and nodes of a model are called in a newer one: {path, node}.  What is no more is -1, and ends a path.
+	function renaming(older, newer) {
+		const {functions, tree} = older, key = (f, {full, module}) => full[f] + " " + module[f], known = new Map();
+		for (let f = 0; f < newer.functions.count; f++)
+			known.set(key(f, newer.functions), f);
+		const func = f => f < 0 ? f : known.get(key(f, functions)) ?? -1;
+		const path = numbers => {
+			const found = numbers.map(func), end = found.findIndex((f, i) => f === -1 && numbers[i] !== -1);
+			return end < 0 ? found : found.slice(0, end);
+		};
+		const node = number => {
+			const numbers = [];
+			for (let n = number; n > 0; n = tree.parent[n])
+				numbers.unshift(func(tree.func[n]));
+			return numbers.reduce((above, f) => above < 0 ? -1 : child(newer.tree, above, f), 0);
+		};
+		return {path, node};
+	}
+
+	const child = (tree, above, f) => tree.func.findIndex((of, n) => of === f && tree.parent[n] === above);
+
+	// Takes over what a newer page of the same process has, and keeps what is chosen.  False: not now.
+	async function renew(made) {
+		const newer = Model.make(await Data.load(made.getElementById("data")));
+		if (Timeline.busy() || newer.sides.length !== model.sides.length)
+			return false;
+		const renamed = renaming(model, newer), zoom = Flame.zoomPath();
+		Flame.renew(newer, renamed);
+		State.rename({zoom: renamed.path(zoom).map(f => f.toString(36)).join(".")});
+		model = newer;
+		for (const part of [Timeline, Stacks, Charts])
+			part.renew(model);
+		measures = Measures.compute(model, Timeline.chosen(), State.state.key);
+		Table.renew(model, measures);
+		document.title = document.querySelector("h1").textContent = made.title;
+		for (const id of ["answer", "facts-list"])
+			byId(id).replaceChildren(...made.getElementById(id).childNodes);
+		figures(model.sides);
+		Timeline.show();
+		Timeline.say(measures);
+		update(new Set(Object.keys(State.state).filter(name => !["theme", "since", "until", "zoom"].includes(name))));
+		return true;
+	}
+
 	async function begin() {
 		const started = performance.now();
 		State.read();
@@ -143,6 +189,7 @@ const Page = (() => {
 		new ResizeObserver(Dom.soon(redrawAll)).observe(byId("flame-box"));
 		Flame.draw();
 		document.body.dataset.readyMs = Math.round(performance.now() - started);
+		Live.begin(renew);
 	}
 
 	begin().catch(error => {

@@ -5,7 +5,7 @@ const Stacks = (() => {
 	const FIRST = 5, MORE = 20;
 	const HEAD = 50, TAIL = 20; /* entries of a long call stack that are shown at once */
 	const {byId, make} = Dom;
-	let model, shown = FIRST, now = null;
+	let model, shown = FIRST, now = null, opened = new Set();
 
 	// Indexes of the call stacks of a row, those with the most of the key first.
 	function stacksOf(row, table, values) {
@@ -32,22 +32,37 @@ const Stacks = (() => {
 
 	const plural = (value, noun) => Units.count(value) + " " + noun + (value === 1 ? "" : "s");
 
-	// An item with a button that the elements of entries take the place of.
-	function behind(entries, words) {
+	// An item with a button that the elements of entries take the place of; at once, if they were asked for when the process was younger.
+	function behind(entries, words, key) {
+		if (opened.has(key))
+			return elements(entries, key);
 		const button = make("button", {type: "button", textContent: "\u22ef " + words}), item = make("li", {}, button);
-		button.onclick = () => item.replaceWith(...elements(entries));
-		return item;
+		button.onclick = () => {
+			opened.add(key);
+			item.replaceWith(...elements(entries, key));
+		};
+		return [item];
 	}
 
 	// An entry is {frame}, or {run} of library frames.
-	const elementOf = entry => entry.run ? behind(entry.run, plural(entry.run.length, "library frame")) : frameItem(entry.frame);
+	const elementOf = (entry, key) => entry.run ? behind(entry.run, plural(entry.run.length, "library frame"), key) : [frameItem(entry.frame)];
 
 	// Of many entries those in the middle are behind a button: a recursion may have any number.
-	function elements(entries) {
+	function elements(entries, key) {
+		const each = (list, first) => list.flatMap((entry, i) => elementOf(entry, key + " " + (first + i)));
 		if (entries.length <= HEAD + TAIL)
-			return entries.map(elementOf);
+			return each(entries, 0);
 		const middle = entries.slice(HEAD, -TAIL), count = middle.reduce((sum, {run}) => sum + (run ? run.length : 1), 0);
-		return [...entries.slice(0, HEAD).map(elementOf), behind(middle, plural(count, "more frame")), ...entries.slice(-TAIL).map(elementOf)];
+		return [...each(entries.slice(0, HEAD), 0), ...behind(middle, plural(count, "more frame"), key + " m"),
+			...each(entries.slice(-TAIL), HEAD + middle.length)];
+	}
+
+	// What a call stack is called at any time: its frames.
+	function keyOf(stack) {
+		const {parent, frame} = model.fileNodes, {frames} = model, words = [];
+		for (let node = model.stacks.file[stack]; node > 0; node = parent[node])
+			words.push(frames.texts[frames.full[frame[node]]] + ":" + frames.line[frame[node]]);
+		return words.join("\n");
 	}
 
 	// The innermost first; library frames in a row are one entry.
@@ -65,7 +80,7 @@ const Stacks = (() => {
 				entries.push({run: run = [entry]});
 			}
 		}
-		return make("ol", {}, ...elements(entries));
+		return make("ol", {}, ...elements(entries, keyOf(stack)));
 	}
 
 	function figures(stack, measures, values, total) {
@@ -117,8 +132,10 @@ const Stacks = (() => {
 		}
 		if (!isNew && now)
 			return;
-		if (!now || now.row.group !== row.group)
+		if (!now || now.row.full !== row.full || now.row.where !== row.where) {
 			shown = FIRST;
+			opened = new Set();
+		}
 		const values = measures[State.state.key];
 		now = {row, measures, values, list: stacksOf(row, table, values)};
 		draw();
@@ -128,5 +145,5 @@ const Stacks = (() => {
 		model = of;
 	}
 
-	return {begin, show};
+	return {begin, renew: begin, show};
 })();

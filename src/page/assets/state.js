@@ -44,6 +44,13 @@ const State = (() => {
 			watcher(changed);
 	}
 
+	// The same without a word to anybody: what is shown stays, and is called otherwise now.
+	function rename(changes) {
+		Object.assign(state, changes);
+		clearTimeout(timer);
+		timer = setTimeout(write, 150);
+	}
+
 	// Calls watcher(names that have changed) after each change.
 	function watch(watcher) {
 		watchers.push(watcher);
@@ -61,5 +68,5 @@ const State = (() => {
 		});
 	}
 
-	return {state, read, set, watch, follow};
+	return {state, read, set, rename, watch, follow};
 })();

@@ -199,6 +199,22 @@ const Table = (() => {
 		Stacks.show(chosen || null, table, measures, has("key") || has("since") || has("until") || has("row") || has("group"));
 	}
 
+	// The same process, some time later: the row that is open has another number then.
+	function renew(of, newMeasures) {
+		const was = selected < 0 ? null : table.rows.find(row => row.group === selected);
+		model = of;
+		maker = Groups.maker(model);
+		measures = newMeasures;
+		table = null;
+		if (was)
+			State.rename({row: numberOf(maker(State.state.group, measures).rows, was)});
+	}
+
+	function numberOf(list, was) {
+		const row = list.find(({name, full, where}) => name === was.name && full === was.full && where === was.where);
+		return row ? String(row.group) : "";
+	}
+
 	function begin(of) {
 		model = of;
 		maker = Groups.maker(model);
@@ -214,5 +230,5 @@ const Table = (() => {
 		byId("table").replaceChildren(grid);
 	}
 
-	return {begin, update, redraw, rows: () => rows.length};
+	return {begin, renew, update, redraw, rows: () => rows.length};
 })();

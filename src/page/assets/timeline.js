@@ -366,25 +366,33 @@ const Timeline = (() => {
 		byId("time-legend").replaceChildren(...items);
 	}
 
-	function begin(of) {
+	// The same process, some time later.
+	function renew(of) {
 		model = of;
 		side = model.sides[model.sides.length - 1];
 		before = model.sides.length > 1 ? model.sides[0] : null;
 		span = Math.max(...model.sides.map(s => s.duration_ns));
-		byId("interval").hidden = byId("interval-help").hidden = Boolean(before);
-		canvas = byId("timeline");
 		rates = readRates();
 		canvas.setAttribute("aria-label", "Timeline: live bytes over " + Units.duration(side.duration_ns) + ", peak " +
 			Units.bytes(side.totals.peak_bytes) + " after " + Units.duration(side.totals.peak_ns));
+		legend();
+	}
+
+	function begin(of) {
+		canvas = byId("timeline");
+		renew(of);
+		byId("interval").hidden = byId("interval-help").hidden = Boolean(before);
 		for (const type of ["pointerdown", "pointermove", "pointerup", "pointerleave"])
 			canvas.addEventListener(type, pointer);
 		canvas.addEventListener("keydown", key);
 		byId("from").addEventListener("change", typed);
 		byId("to").addEventListener("change", typed);
 		byId("interval-clear").addEventListener("click", clear);
-		legend();
 		show();
 	}
 
-	return {begin, chosen, show, say, redraw, clear};
+	// True while somebody chooses an interval: nothing may change under the hand.
+	const busy = () => drag !== null || ["from", "to"].includes(document.activeElement.id);
+
+	return {begin, renew, busy, chosen, show, say, redraw, clear};
 })();
