@@ -17,7 +17,8 @@ page    page export report profile symbol base core
 top     top report profile symbol base core
 push    push export report profile symbol base core
 leaks   leaks report profile symbol base core arch
-cmd     cmd leaks top push page export report profile symbol base core arch
+serve   serve page export report profile symbol base core
+cmd     cmd leaks top push serve page export report profile symbol base core arch
 '
 cd "$(dirname "$0")/../src" || exit 2
 find . -name '*.[chS]' | sed 's|^\./||' | sort |

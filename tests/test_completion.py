@@ -19,7 +19,7 @@ def told(lib):
 
     verbs = re.findall(r"^  (\w+) +\S", ask().partition("Commands:\n")[2], re.M)
     options = {verb: set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?![\w-])", listed(ask(verb)))) for verb in verbs}
-    assert set(options) == {"run", "report", "leaks", "diff", "info", "top", "html", "bundle", "export", "push", "help"}
+    assert set(options) == {"run", "report", "leaks", "diff", "info", "top", "html", "serve", "bundle", "export", "push", "help"}
     assert {"-o", "--output", "--no-children"} <= options["run"]
     return options
 

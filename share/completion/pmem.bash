@@ -56,7 +56,7 @@ _pmem_profiles() {
 
 _pmem() {
 	local cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-	local verbs='run report leaks diff info top html bundle export push help'
+	local verbs='run report leaks diff info top html serve bundle export push help'
 	COMPREPLY=()
 	if ((COMP_CWORD == 1)); then
 		_pmem_words "$verbs --help --version" "$cur"
@@ -75,6 +75,8 @@ _pmem() {
 	leaks:--top | leaks:--error-exitcode) return ;;
 	export:--sysroot | export:--debug-dir | export:--blame) _pmem_files "$cur"; return ;;
 	html:--sysroot | html:--debug-dir | html:--blame) _pmem_files "$cur"; return ;;
+	serve:--sysroot | serve:--debug-dir | serve:--blame | serve:--token-file) _pmem_files "$cur"; return ;;
+	serve:--port | serve:--listen | serve:--sites) return ;;
 	bundle:--sysroot | bundle:--debug-dir | bundle:--blame) _pmem_files "$cur"; return ;;
 	report:--sysroot | report:--debug-dir | report:--blame) _pmem_files "$cur"; return ;;
 	diff:--sysroot | diff:--debug-dir | diff:--blame) _pmem_files "$cur"; return ;;
@@ -113,6 +115,9 @@ _pmem() {
 		;;
 	html)
 		_pmem_profiles "$cur" -o --output -q --quiet --sysroot --debug-dir --debuginfod --blame --help
+		;;
+	serve)
+		_pmem_profiles "$cur" --port --listen --token-file --sites --sysroot --debug-dir --debuginfod --blame --help
 		;;
 	bundle)
 		_pmem_profiles "$cur" -o --output --source -q --quiet --sysroot --debug-dir --debuginfod --blame --help

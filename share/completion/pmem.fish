@@ -2,7 +2,7 @@
 #
 # Completion for fish.  tests/test_completion.py compares the options with `pmem help VERB`.
 
-set -l verbs run report leaks diff info top html bundle export push help
+set -l verbs run report leaks diff info top html serve bundle export push help
 
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l help -d 'Help'
 complete -c pmem -n "not __fish_seen_subcommand_from $verbs" -l version -d 'Version'
@@ -13,6 +13,7 @@ complete -c pmem -f -n __fish_use_subcommand -a diff -d 'Say what changed betwee
 complete -c pmem -f -n __fish_use_subcommand -a info -d 'Say what was recorded, and at which cost'
 complete -c pmem -f -n __fish_use_subcommand -a top -d 'Watch a running process'
 complete -c pmem -f -n __fish_use_subcommand -a html -d 'Make a page for the browser'
+complete -c pmem -f -n __fish_use_subcommand -a serve -d 'Show recorded processes in a browser, live'
 complete -c pmem -f -n __fish_use_subcommand -a bundle -d 'Put a profile and its names into one file'
 complete -c pmem -f -n __fish_use_subcommand -a export -d 'Write a profile in another format'
 complete -c pmem -f -n __fish_use_subcommand -a push -d 'Bring profiles to a server'
@@ -117,6 +118,17 @@ complete -c pmem -n $html -l debug-dir -r -F -d 'Folder with debug files'
 complete -c pmem -n $html -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
 complete -c pmem -n $html -l blame -r -F -d 'Own rules about whose code is whose'
 complete -c pmem -n $html -l help -d 'Help'
+
+set -l serve '__fish_seen_subcommand_from serve'
+complete -c pmem -n $serve -l port -x -d 'Port, by default any that is free'
+complete -c pmem -n $serve -l listen -x -d 'IP address to listen on'
+complete -c pmem -n $serve -l token-file -r -F -d 'File with the secret part of the address'
+complete -c pmem -n $serve -l sites -x -d 'Allocation sites of a process in the metrics'
+complete -c pmem -n $serve -l sysroot -r -F -d 'Look for files below'
+complete -c pmem -n $serve -l debug-dir -r -F -d 'Folder with debug files'
+complete -c pmem -n $serve -l debuginfod -d 'Ask the servers of DEBUGINFOD_URLS'
+complete -c pmem -n $serve -l blame -r -F -d 'Own rules about whose code is whose'
+complete -c pmem -n $serve -l help -d 'Help'
 
 set -l bundle '__fish_seen_subcommand_from bundle'
 complete -c pmem -n $bundle -s o -l output -r -F -d 'Name of the bundle'

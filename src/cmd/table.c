@@ -127,6 +127,19 @@ const struct cmd cmd_table[] = {
 	 "\n"
 	 "Of two profiles the page shows what changed from the first to the second.\n"
 	 "The page is one file that needs no network, and no pmem where it is looked at.\n"},
+	{"serve", cmd_serve, "[OPTION...] [FILE|PID|DIR]",
+	 "show recorded processes in a browser, live; metrics, pprof",
+	 "      --port N            the port, by default any that is free\n"
+	 "      --listen ADDRESS    an IP address other than 127.0.0.1: other machines too\n"
+	 "      --token-file FILE   the secret part of the address; made if it is not there\n"
+	 "      --sites N           allocation sites of a process in /metrics, default 10\n"
+	 SYMBOL_OPTIONS_HELP
+	 "      --help              this text\n"
+	 "\n"
+	 "Prints the address, which holds a secret, and runs until it is interrupted.\n"
+	 "Without an argument all recorded processes are shown, and the profiles in the\n"
+	 "current folder.  Below the address: metrics (Prometheus), debug/pprof/heap and\n"
+	 "debug/pprof/allocs (go tool pprof).\n"},
 	{"bundle", cmd_bundle, "[OPTION...] [FILE|PID|DIR]",
 	 "put a profile and all its names into one file that opens anywhere",
 	 "  -o, --output FILE       default: the profile's name with .bundle, in the\n"

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * serve.c - `pmem serve`: recorded processes and profiles in a browser, as they are now.
+ */
+#include "serve/serve.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/info_text.h"
+#include "cmd/symbol_options.h"
+
+enum {
+	NEXT = -1,
+	OPTION_PORT = 256,
+	OPTION_LISTEN,
+	OPTION_TOKEN_FILE,
+	OPTION_SITES,
+	OPTION_HELP,
+};
+
+enum { PORT_MAX = 65535 };
+
+struct request {
+	struct serve_options serve;
+	struct symbol_options symbols;
+};
+
+/* False: no number from 0 to most. */
+static bool parse_number(const char *text, unsigned long most, unsigned long *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoul(text, &end, 10);
+	return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *value <= most;
+}
+
+static int set_number(struct request *request, int option, const char *text)
+{
+	unsigned long value;
+
+	if (option == OPTION_PORT) {
+		if (!parse_number(text, PORT_MAX, &value))
+			return cmd_usage("serve", "--port %s: no number up to %d", text, PORT_MAX);
+		request->serve.port = (uint16_t)value;
+	} else {
+		if (!parse_number(text, SERVE_SITES_MAX, &value))
+			return cmd_usage("serve", "--sites %s: no number up to %d", text,
+					 SERVE_SITES_MAX);
+		request->serve.sites = (unsigned)value;
+	}
+	return NEXT;
+}
+
+static int set_option(struct request *request, int option, char **argv)
+{
+	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
+		return symbol_options_set(&request->symbols, "serve", option, optarg);
+	switch (option) {
+	case OPTION_PORT:
+	case OPTION_SITES:
+		return set_number(request, option, optarg);
+	case OPTION_LISTEN:
+		request->serve.listen = optarg;
+		return NEXT;
+	case OPTION_TOKEN_FILE:
+		request->serve.token_file = optarg;
+		return NEXT;
+	case OPTION_HELP:
+		cmd_help_print(cmd_find("serve"));
+		return CMD_OK;
+	default:
+		return cmd_bad_option("serve", option, argv);
+	}
+}
+
+/* Returns NEXT or the exit code. */
+static int parse(int argc, char **argv, struct request *request)
+{
+	static const struct option options[] = {
+		{"port", required_argument, NULL, OPTION_PORT},
+		{"listen", required_argument, NULL, OPTION_LISTEN},
+		{"token-file", required_argument, NULL, OPTION_TOKEN_FILE},
+		{"sites", required_argument, NULL, OPTION_SITES},
+		SYMBOL_OPTIONS_ROWS,
+		{"help", no_argument, NULL, OPTION_HELP},
+		{NULL, 0, NULL, 0},
+	};
+	int option, code;
+
+	opterr = 0;
+	optind = 1;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		code = set_option(request, option, argv);
+		if (code != NEXT)
+			return code;
+	}
+	if (argc - optind > 1)
+		return cmd_usage("serve", "one profile, process or folder, not %d", argc - optind);
+	request->serve.name = argv[optind];
+	return NEXT;
+}
+
+static struct serve *running; /* for the handler */
+
+static void handle(int number)
+{
+	(void)number;
+	serve_stop(running);
+}
+
+/* The second time a signal does what it does by itself: for who does not want to wait for what is being made. */
+static void handle_signals(struct serve *serve)
+{
+	struct sigaction action = {.sa_handler = handle, .sa_flags = SA_RESETHAND};
+
+	running = serve;
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	action = (struct sigaction){.sa_handler = SIG_IGN};
+	sigaction(SIGPIPE, &action, NULL);
+}
+
+static int run(const struct request *request)
+{
+	struct serve *serve;
+	struct error err = {""};
+
+	if (!serve_open(&request->serve, &serve, &err))
+		return cmd_fail("serve", &err);
+	handle_signals(serve);
+	if (serve_is_open(serve))
+		fprintf(stderr,
+			"pmem serve: other machines can reach this address. Whoever knows it sees "
+			"the "
+			"names,\n"
+			"arguments and call stacks of what is served; it is sent unencrypted.\n");
+	printf("pmem serve: %s\n", serve_address(serve));
+	fflush(stdout);
+	serve_run(serve);
+	serve_close(serve);
+	return CMD_OK;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+	struct request request = {.serve.sites = SERVE_SITES};
+	int code = parse(argc, argv, &request);
+
+	if (code == NEXT)
+		code = symbol_options_finish("serve");
+	request.serve.how = (struct opened_how){&request.symbols.symbols, info_text_print};
+	if (code == NEXT)
+		code = run(&request);
+	symbol_options_free(&request.symbols);
+	return code;
+}
