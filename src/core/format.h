@@ -67,6 +67,7 @@ enum format_kind {
 	FORMAT_DIRECTORY = 15, /* uint32_t [FORMAT_ENTRIES]: entries of blocks FORMAT_FIRST_ENTRIES + index * FORMAT_ENTRIES and on */
 	FORMAT_GIVEN = 16,     /* struct format_given: not the recorder's, see there */
 	FORMAT_GIVEN_TEXT = 17, /* as FORMAT_TEXT, for FORMAT_GIVEN */
+	FORMAT_MAPPINGS = 18,	/* struct format_mapping, in no order */
 	FORMAT_KINDS,
 };
 
@@ -96,6 +97,7 @@ enum format_loss {
 	FORMAT_LOSS_TIMELINE, /* points or samples of the timeline that found no room */
 	FORMAT_LOSS_CHILDREN, /* forked children that have events and no profile */
 	FORMAT_LOSS_NOT_TAKEN, /* allocations charged to their caller alone, below [not taken]: see max_overhead */
+	FORMAT_LOSS_MAPPINGS, /* calls that map or unmap memory and were not recorded */
 	FORMAT_LOSS_KINDS,
 };
 
@@ -232,6 +234,9 @@ struct format_header {
 	/* At the latest point; 0 = not known. */
 	_Atomic uint64_t address_bytes; /* address space in use: what RLIMIT_AS counts */
 	_Atomic uint64_t data_bytes; /* private writable memory: RLIMIT_DATA counts that less the stack */
+	_Atomic uint32_t mapping_count; /* items of FORMAT_MAPPINGS */
+	uint32_t reserved1;
+	_Atomic uint64_t mapped_peak_bytes; /* most at one time, of all call stacks */
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");
@@ -288,7 +293,7 @@ struct format_stack {
  * the first class has the rest of the call stack's alloc_count. */
 #define FORMAT_SIZES_MANY 0x80000000u
 
-/* The function of the malloc family that was called: a call stack's innermost frame. */
+/* The function that was called: a call stack's innermost frame. */
 enum format_hook {
 	FORMAT_HOOK_MALLOC,
 	FORMAT_HOOK_CALLOC,
@@ -299,6 +304,11 @@ enum format_hook {
 	FORMAT_HOOK_MEMALIGN,
 	FORMAT_HOOK_VALLOC,
 	FORMAT_HOOK_PVALLOC,
+	/* Those that map memory: call stacks of struct format_mapping. */
+	FORMAT_HOOK_MMAP,
+	FORMAT_HOOK_MREMAP,
+	FORMAT_HOOK_SBRK,
+	FORMAT_HOOK_BRK,
 	FORMAT_HOOK_COUNT,
 };
 
@@ -385,7 +395,8 @@ struct format_point {
 	_Atomic uint64_t alloc_count; /* since start; 0 = not known */
 	_Atomic uint64_t rss_bytes;   /* 0 = not known */
 	_Atomic uint64_t lost_events;
-	_Atomic uint64_t reserved[2];
+	_Atomic uint64_t mapped_bytes; /* struct format_mapping, sum of all: not part of live_bytes */
+	_Atomic uint64_t reserved;
 };
 
 enum { FORMAT_SAMPLES = 5 };
@@ -419,6 +430,20 @@ struct format_given {
 	uint32_t reserved;
 };
 
+/* Anonymous memory that the program mapped itself at one call stack, past the allocator: no part of the heap, its counters, its
+ * totals or its peak.  Mapped now = mapped - unmapped.  Read unmapped_bytes before mapped_bytes. */
+struct format_mapping {
+	_Atomic uint32_t stack_id; /* 0: being made */
+	uint32_t reserved;
+	_Atomic uint64_t call_count;
+	_Atomic uint64_t mapped_bytes;
+	_Atomic uint64_t unmapped_bytes; /* also what another mapping took the place of */
+	_Atomic uint64_t peak_bytes;	 /* most of this call stack's at one time */
+	_Atomic uint64_t resident_bytes; /* of them, at format_rss.time_ns */
+	uint64_t reserved1[2];
+};
+
+static_assert(sizeof(struct format_mapping) == 64, "an array");
 static_assert(sizeof(struct format_given) == 40, "an array");
 static_assert(sizeof(struct format_node) == 8 && sizeof(struct format_stack) == 16, "arrays");
 static_assert(sizeof(struct format_counter) == 32, "a chunk is 2 KiB");

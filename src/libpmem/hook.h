@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * hook.h - the entry points that allocate, as a call stack's innermost frame.
+ * hook.h - the entry points that allocate or map memory, as a call stack's innermost frame.
  */
 #ifndef PMEM_LIBPMEM_HOOK_H
 #define PMEM_LIBPMEM_HOOK_H
@@ -8,8 +8,10 @@
 
 #include "core/format.h"
 
-/* "malloc" and so on, and the address of the exported function. */
+/* "malloc" and so on. */
 const char *hook_name(enum format_hook hook);
+
+/* The address of the exported function; of those of the heap, below FORMAT_HOOK_MMAP. */
 uintptr_t hook_address(enum format_hook hook);
 
 #endif

@@ -63,6 +63,10 @@ const char *hook_name(enum format_hook hook)
 		[FORMAT_HOOK_MEMALIGN] = "memalign",
 		[FORMAT_HOOK_VALLOC] = "valloc",
 		[FORMAT_HOOK_PVALLOC] = "pvalloc",
+		[FORMAT_HOOK_MMAP] = "mmap",
+		[FORMAT_HOOK_MREMAP] = "mremap",
+		[FORMAT_HOOK_SBRK] = "sbrk",
+		[FORMAT_HOOK_BRK] = "brk",
 	};
 
 	return names[hook];
@@ -70,7 +74,7 @@ const char *hook_name(enum format_hook hook)
 
 uintptr_t hook_address(enum format_hook hook)
 {
-	const uintptr_t addresses[FORMAT_HOOK_COUNT] = {
+	const uintptr_t addresses[FORMAT_HOOK_MMAP] = {
 		[FORMAT_HOOK_MALLOC] = (uintptr_t)our_malloc,
 		[FORMAT_HOOK_CALLOC] = (uintptr_t)our_calloc,
 		[FORMAT_HOOK_REALLOC] = (uintptr_t)our_realloc,

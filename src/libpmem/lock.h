@@ -25,6 +25,7 @@ enum lock_rank {
 	LOCK_TREE,     /* tree.c: insertion of nodes */
 	LOCK_PEAK,     /* peak.c: windows of all threads */
 	LOCK_RSS,      /* rss.c: the kept descriptor; only ever tried */
+	LOCK_MAPPINGS, /* mappings.c: the program's own mappings */
 };
 
 struct lock {

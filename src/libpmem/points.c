@@ -105,6 +105,7 @@ static void write_point(struct format_point *point, const struct points_values *
 	atomic_store_explicit(&point->alloc_count, 0, memory_order_relaxed);
 	atomic_store_explicit(&point->rss_bytes, values->rss_bytes, memory_order_relaxed);
 	atomic_store_explicit(&point->lost_events, values->lost_events, memory_order_relaxed);
+	atomic_store_explicit(&point->mapped_bytes, values->mapped_bytes, memory_order_relaxed);
 	/* Release: the fields; a reader acquires. */
 	atomic_store_explicit(&point->time_ns, values->time_ns, memory_order_release);
 }

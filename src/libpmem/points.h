@@ -21,6 +21,7 @@ struct points_values {
 	uint64_t live_bytes;
 	uint64_t rss_bytes;
 	uint64_t lost_events;
+	uint64_t mapped_bytes;
 };
 
 /* No points yet, and from now on one for every interval_ns (> 0): at the start of a process. */

@@ -20,6 +20,7 @@
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
 #include "libpmem/loss.h"
+#include "libpmem/mappings.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
 #include "libpmem/own_malloc.h"
@@ -223,6 +224,7 @@ static bool start_modules(void)
 		log_warn_memory();
 		return false;
 	}
+	mappings_init();
 	waterfall_init();
 	stack_check_choose();
 	sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0);
@@ -266,6 +268,7 @@ static bool start_child(void)
 	peak_fork_child();
 	ok = live_table_fork_child() && ok;
 	side_table_fork_child();
+	mappings_fork_child();
 	thread_fork_child();
 	timeline_fork_child();
 	log_fork_child();
@@ -402,7 +405,8 @@ static void update_profile(void)
 	timeline_final();
 	/* mincore(2) is not among the calls of a sandbox. */
 	if (!sys_sandboxed())
-		set(&head->own_bytes, store_size() + side_table_size() + live_table_resident());
+		set(&head->own_bytes,
+		    store_size() + side_table_size() + mappings_size() + live_table_resident());
 	waterfall_record();
 	set(&head->update_ns, store_time());
 }

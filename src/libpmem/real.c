@@ -246,6 +246,8 @@ static void find_all(void)
 	found.mprotect = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "mprotect");
 	found.exit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
 	found.mremap = (void *(*)(void *, size_t, size_t, int, ...))dlsym(RTLD_NEXT, "mremap");
+	found.sbrk = (void *(*)(intptr_t))dlsym(RTLD_NEXT, "sbrk");
+	found.brk = (int (*)(void *))dlsym(RTLD_NEXT, "brk");
 	found.first_malloc = dlsym(RTLD_DEFAULT, "malloc");
 	found.next_malloc = (void *)found.malloc;
 	real_musl_unnest(&found);

@@ -7,6 +7,7 @@
  */
 #ifndef PMEM_LIBPMEM_REAL_H
 #define PMEM_LIBPMEM_REAL_H
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -37,6 +38,8 @@ struct real {
 	int (*mprotect)(void *addr, size_t size, int protection);
 	void (*exit)(int status); /* _exit() */
 	void *(*mremap)(void *addr, size_t old_size, size_t new_size, int flags, ...);
+	void *(*sbrk)(intptr_t change);
+	int (*brk)(void *addr);
 	enum live_layout layout;
 	enum format_allocator allocator;
 	bool has_reallocarray; /* of its own, not the C library's over realloc() */
@@ -48,6 +51,15 @@ extern struct real real __attribute__((visibility("hidden")));
 
 /* Finds the functions; at most once.  Returns false while this call chain is finding them. */
 bool real_resolve(void);
+
+/* What a C library's own function makes of a system call's result: -errno becomes -1 and errno. */
+static inline long real_raw_result(long result)
+{
+	if (result >= 0 || result < -4095)
+		return result;
+	errno = (int)-result;
+	return -1;
+}
 
 /* True for a block of the boot arena. */
 static inline bool real_is_boot(const void *block)

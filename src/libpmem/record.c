@@ -511,6 +511,15 @@ void record_put_back(const struct live_block *taken)
 	thread_leave(thread);
 }
 
+uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
+{
+	if (thread->mark != process_mark_now())
+		refresh(thread);
+	if (sample_is_on())
+		forget_mappings();
+	return unwind_capture(&thread->unwind, fp, hook);
+}
+
 uint64_t record_inherited_freed(void)
 {
 	return atomic_load_explicit(&store_head()->inherited_freed, memory_order_relaxed);

@@ -53,6 +53,9 @@ void record_free_other(struct thread *thread, void *block,
 void record_free_count(struct thread *thread, void *block, size_t size, uint32_t stack_id);
 void record_free_end(struct thread *thread, void *block);
 
+/* The call stack of a call that is no event of the heap; thread: entered already. */
+uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_hook hook);
+
 /* Blocks freed by this process that its parent had allocated. */
 uint64_t record_inherited_freed(void);
 /* Frees and reallocs of addresses that no table knew. */

@@ -45,6 +45,7 @@
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/snapshot_heap.h"
 #include "libpmem/snapshot_lines.h"
+#include "libpmem/store.h"
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"
 #include "libpmem/timeline.h"
@@ -207,6 +208,13 @@ static void note_counts(uint32_t id, const struct counter_totals *counts)
 	add_sums(&now.total, record);
 }
 
+/* A program all of whose events were lost, or that only maps memory itself, must not pass for one that had none. */
+static bool has_other_events(void)
+{
+	return loss_count(FORMAT_LOSS_EVENTS) > 0 ||
+	       atomic_load_explicit(&store_head()->mapping_count, memory_order_relaxed) > 0;
+}
+
 static void collect(void)
 {
 	uint32_t first = now.next_id;
@@ -223,8 +231,7 @@ static void collect(void)
 	if (end < now.limit)
 		return;
 	now.next_id = 0;
-	/* A program all of whose events were lost must not pass for one that had none. */
-	now.phase = now.any_event || loss_count(FORMAT_LOSS_EVENTS) > 0 ? SELECT : IDLE;
+	now.phase = now.any_event || has_other_events() ? SELECT : IDLE;
 }
 
 static void select_changed(void)

@@ -6,6 +6,7 @@
 
 #include "libpmem/live_table.h"
 #include "libpmem/loss.h"
+#include "libpmem/mappings.h"
 #include "libpmem/record.h"
 #include "libpmem/peak.h"
 #include "libpmem/rss.h"
@@ -68,7 +69,7 @@ static void put_if_any(struct text *text, const char *name, uint64_t count)
 }
 
 /* What grows with the program: the tree, the counters, histograms and modules; the side table;
- * what is resident of the live table.  Caches and the snapshot's own memory are not counted. */
+ * the map of mappings; what is resident of the live table.  Caches and the snapshot's own memory are not counted. */
 static uint64_t own_bytes(bool final)
 {
 	uint64_t own;
@@ -79,7 +80,7 @@ static uint64_t own_bytes(bool final)
 		resident = live_table_resident();
 		resident_ns = time_ns;
 	}
-	own = store_size() + side_table_size() + resident;
+	own = store_size() + side_table_size() + mappings_size() + resident;
 	atomic_store_explicit(&store_head()->own_bytes, own, memory_order_relaxed);
 	return own;
 }
@@ -91,6 +92,21 @@ static uint64_t peak_for(uint64_t live)
 	uint64_t peak = peak_bytes();
 
 	return peak > live ? peak : live;
+}
+
+/* What the program maps itself is in no entry. */
+static void put_mappings(struct text *text)
+{
+	struct mappings_counts sum;
+
+	mappings_sum(&sum);
+	if (!sum.call_count)
+		return;
+	put_count(text, "# mappings: ", sum.mapped_bytes - sum.unmapped_bytes);
+	put_count(text, " mapped now, ", sum.mapped_bytes);
+	put_count(text, " in all, ", sum.unmapped_bytes);
+	put_count(text, " unmapped, calls ", sum.call_count);
+	text_char(text, '\n');
 }
 
 void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
@@ -109,6 +125,7 @@ void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 	put_if_any(text, " inherited_freed=", record_inherited_freed());
 	put_if_any(text, " unknown_freed=", record_unknown_freed());
 	text_char(text, '\n');
+	put_mappings(text);
 	put_sequence(text, facts->sequence);
 	for (i = 0; i < RULER; i++)
 		text_char(text, '=');

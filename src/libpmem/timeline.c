@@ -20,6 +20,7 @@
 #include "libpmem/counters.h"
 #include "libpmem/lock.h"
 #include "libpmem/loss.h"
+#include "libpmem/mappings.h"
 #include "libpmem/peak.h"
 #include "libpmem/points.h"
 #include "libpmem/process.h"
@@ -47,7 +48,8 @@ static struct {
 	uint64_t least;		    /* bytes that are worth a sample */
 	uint32_t next_id;
 	uint32_t limit;
-	uint64_t alloc_bytes; /* sums */
+	uint32_t next_mapping; /* after all ids */
+	uint64_t alloc_bytes;  /* sums */
 	uint64_t alloc_count;
 	uint64_t cost_ns; /* so far; of the last one when there is none */
 } walk;
@@ -126,6 +128,7 @@ static struct format_point *take_point(uint64_t now_ns, struct points_values *va
 	values->rss_bytes = rss_bytes();
 	sizes = rss_sizes();
 	values->lost_events = loss_count(FORMAT_LOSS_EVENTS);
+	values->mapped_bytes = mappings_bytes();
 	/* A signal handler may have forked by now. */
 	if (!is_parent())
 		return NULL;
@@ -155,6 +158,7 @@ static void begin_walk(struct format_point *point, const struct points_values *v
 	walk.least = part > TIMELINE_LEAST ? part : TIMELINE_LEAST;
 	walk.next_id = 0;
 	walk.limit = tree_stack_limit();
+	walk.next_mapping = 0;
 	walk.alloc_bytes = walk.alloc_count = 0;
 	walk.cost_ns = 0;
 	set_point(point);
@@ -183,8 +187,28 @@ static void note(uint32_t id, const struct counter_totals *read)
 
 	walk.alloc_bytes += read->alloc_bytes;
 	walk.alloc_count += read->alloc_count;
-	if (id > 0)
+	/* Without an event it may be one that maps memory: step_mappings(). */
+	if (id > 0 && (read->alloc_count | read->free_count))
 		series_note(id, &reading, walk.least);
+}
+
+/* What the program maps itself.  A fixed id's samples are those of its blocks. */
+static void step_mappings(void)
+{
+	const uint32_t end = walk.next_mapping + FORMAT_CHUNK;
+	struct mappings_counts counts;
+	struct series_reading reading = {.time_ns = walk.time_ns};
+
+	for (; walk.next_mapping < end && is_parent(); walk.next_mapping++) {
+		if (!mappings_read(walk.next_mapping, &counts)) {
+			end_walk();
+			return;
+		}
+		reading.live_bytes = counts.mapped_bytes - counts.unmapped_bytes;
+		reading.alloc_bytes = counts.mapped_bytes;
+		if (counts.stack_id >= TREE_STACK_FIRST)
+			series_note(counts.stack_id, &reading, walk.least);
+	}
 }
 
 static void step(void)
@@ -201,7 +225,7 @@ static void step(void)
 		note(id, &totals[id - first]);
 	walk.next_id = end;
 	if (end >= walk.limit && is_parent())
-		end_walk();
+		step_mappings();
 }
 
 /* Goes on with the walk until it is complete, or the time is deadline_ns.  Returns the time. */
@@ -210,7 +234,10 @@ static uint64_t go_on(uint64_t begin_ns, uint64_t deadline_ns)
 	uint64_t time_ns = begin_ns;
 
 	while (walk.point && time_ns < deadline_ns && is_parent()) {
-		step();
+		if (walk.next_id < walk.limit)
+			step();
+		else
+			step_mappings();
 		time_ns = sys_monotonic_ns();
 	}
 	walk.cost_ns += time_ns - begin_ns;

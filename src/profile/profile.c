@@ -61,12 +61,10 @@ static bool read_threads(struct reader *reader)
 	return true;
 }
 
-static void add_up(struct profile *profile)
+void reader_add_up(const struct profile_stack *stacks, uint32_t count, struct profile_counts *totals)
 {
-	struct profile_counts *totals = &profile->totals;
-
-	for (uint32_t i = 0; i < profile->stack_count; i++) {
-		const struct profile_counts *counts = &profile->stacks[i].counts;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct profile_counts *counts = &stacks[i].counts;
 		int64_t sum;
 
 		add_limited(&totals->alloc_bytes, counts->alloc_bytes);
@@ -141,16 +139,16 @@ static bool read_all(struct reader *reader)
 	profile->is_live = is_live(&reader->image, profile->path);
 	reader->image.grows = profile->is_live;
 	report_cut(reader);
-	if (!read_counts(reader))
+	if (!read_mappings(reader) || !read_counts(reader))
 		return false;
 	profile->header.recorder[sizeof(profile->header.recorder) - 1] = '\0';
 	if (!read_tree(reader) || !read_given(reader) || !read_threads(reader) ||
 	    !read_histograms(reader) || !read_timeline(reader))
 		return false;
 	profile->file_bytes = reader->image.size;
-	add_up(profile);
+	reader_add_up(profile->stacks, profile->stack_count, &profile->totals);
 	set_duration(profile);
-	return true;
+	return read_mapped(reader);
 }
 
 /* Frees what only the opening needs. */
@@ -160,6 +158,7 @@ static void end_reading(struct reader *reader)
 	free(reader->counts);
 	free(reader->thread_counts);
 	free(reader->raw_stacks);
+	free(reader->raw_mappings);
 	free(reader->stack_index);
 }
 
@@ -314,6 +313,10 @@ const char *profile_hook_name(uint32_t hook)
 		[FORMAT_HOOK_MEMALIGN] = "memalign",
 		[FORMAT_HOOK_VALLOC] = "valloc",
 		[FORMAT_HOOK_PVALLOC] = "pvalloc",
+		[FORMAT_HOOK_MMAP] = "mmap",
+		[FORMAT_HOOK_MREMAP] = "mremap",
+		[FORMAT_HOOK_SBRK] = "sbrk",
+		[FORMAT_HOOK_BRK] = "brk",
 	};
 
 	return hook < FORMAT_HOOK_COUNT ? names[hook] : "unknown";
@@ -335,6 +338,7 @@ const char *profile_loss_name(uint32_t loss)
 		[FORMAT_LOSS_TIMELINE] = "timeline",
 		[FORMAT_LOSS_CHILDREN] = "children",
 		[FORMAT_LOSS_NOT_TAKEN] = "not_taken",
+		[FORMAT_LOSS_MAPPINGS] = "mappings",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? names[loss] : "unknown";
@@ -351,6 +355,7 @@ const char *profile_blemish_words(uint32_t loss)
 		[FORMAT_LOSS_TIMELINE] = "points of the timeline missing",
 		[FORMAT_LOSS_CHILDREN] = "forked children without a profile",
 		[FORMAT_LOSS_NOT_TAKEN] = "allocations without a call stack, to keep the overhead down",
+		[FORMAT_LOSS_MAPPINGS] = "mmap or munmap calls not recorded",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? words[loss] : NULL;

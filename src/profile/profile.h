@@ -68,8 +68,9 @@ struct profile_stack {
 	bool inexact;	 /* its figures are estimates */
 	uint32_t number; /* call-stack id in the file */
 	struct profile_counts counts;
-	uint64_t *sizes;     /* [FORMAT_CLASSES]; NULL = none */
-	uint64_t *lifetimes; /* [FORMAT_CLASSES] of sampled blocks; NULL = none */
+	uint64_t *sizes;	 /* [FORMAT_CLASSES]; NULL = none */
+	uint64_t *lifetimes;	 /* [FORMAT_CLASSES] of sampled blocks; NULL = none */
+	uint64_t resident_bytes; /* of memory that the program maps itself, at header.rss.time_ns */
 };
 
 struct profile_thread {
@@ -89,6 +90,7 @@ struct profile_point {
 	uint64_t alloc_count; /* 0 = not known */
 	uint64_t rss_bytes;   /* 0 = not known */
 	uint64_t lost_events;
+	uint64_t mapped_bytes; /* no part of live_bytes */
 };
 
 struct profile_sample {
@@ -144,12 +146,23 @@ struct profile {
 	uint32_t series_count;
 	struct profile_mark *marks; /* by time */
 	uint32_t mark_count;
+	/* What the program maps itself (mmap), as if that were the heap: its call stacks, their series, sums and points, on the same nodes
+	 * and locations.  Live bytes are those mapped now; blocks, sizes and temporary allocations there are none; a call stack's
+	 * peak is its own. */
+	const struct profile *mapped;
+	bool is_mapped;		   /* it is such a one */
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */
 	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
 	uint32_t damage_count;	  /* how many findings there were */
 	uint32_t damage_unlisted; /* how many of them are not in the text */
 	uint32_t cut_blocks; /* that the file ends before: a copy that was not finished; other damage follows from that */
 };
+
+/* True if the program maps memory itself. */
+static inline bool profile_maps(const struct profile *profile)
+{
+	return profile->mapped && profile->mapped->stack_count > 0;
+}
 
 /* False: the file is no profile, of a version that this program does not know, or cannot be read. */
 bool profile_open(const char *path, struct profile **profile, struct error *err);

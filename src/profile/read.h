@@ -30,6 +30,10 @@ struct reader {
 	struct format_stack *raw_stacks; /* by call-stack id */
 	uint32_t *stack_index; /* by call-stack id: index in profile.stacks; UINT32_MAX = not there */
 	uint32_t stack_limit; /* of the two */
+	struct format_mapping *raw_mappings;
+	uint32_t mapping_limit;	 /* of them */
+	uint32_t mapping_count;	 /* call stacks of theirs, behind the last one in profile.stacks */
+	uint32_t mapping_series; /* likewise in profile.series */
 };
 
 /* What the profile keeps until it is closed; returns memory (NULL stays NULL). */
@@ -37,6 +41,10 @@ void *reader_own(struct reader *reader, void *memory);
 
 /* calloc() that never asks for 0 bytes, kept as above. */
 void *reader_alloc(struct reader *reader, size_t count, size_t size);
+
+/* Sums of the call stacks' figures. */
+void reader_add_up(const struct profile_stack *stacks, uint32_t count,
+		   struct profile_counts *totals);
 
 /* header.losses and so on are atomic for the recorder's sake. */
 static inline uint32_t plain32(const _Atomic uint32_t *field)
@@ -54,6 +62,15 @@ static inline void add_limited(uint64_t *sum, uint64_t value)
 {
 	*sum = value > INT64_MAX - *sum ? INT64_MAX : *sum + value;
 }
+
+/* read_mappings.c: raw_mappings.  Before read_counts(). */
+bool read_mappings(struct reader *reader);
+
+/* The figures of a record, made consistent.  False: they were not. */
+bool read_mappings_counts(const struct format_mapping *mapping, struct profile_counts *counts);
+
+/* profile.mapped.  After all others. */
+bool read_mapped(struct reader *reader);
 
 /* read_counts.c: counts, thread_counts and the header that they belong to. */
 bool read_counts(struct reader *reader);

@@ -40,6 +40,7 @@ struct tree {
 	uint32_t broken;
 	uint32_t negative;
 	uint32_t wrong_hooks;
+	uint32_t wrong_mappings;
 };
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -244,10 +245,9 @@ static uint32_t innermost_node(struct tree *tree, uint32_t id)
 	return special_node(tree, FORMAT_SPECIAL_TRUNCATED);
 }
 
-static bool take_stack(struct tree *tree, uint32_t id)
+/* All of a call stack but its figures. */
+static bool make_stack(struct tree *tree, uint32_t id, struct profile_stack *stack)
 {
-	struct profile *profile = &tree->reader->profile;
-	struct profile_stack *stack = &profile->stacks[profile->stack_count];
 	uint32_t flags = plain32(&tree->reader->raw_stacks[id].flags);
 
 	*stack = (struct profile_stack){
@@ -255,13 +255,55 @@ static bool take_stack(struct tree *tree, uint32_t id)
 		.hook = hook_of(tree, id, flags),
 		.inexact = (flags & FORMAT_STACK_INEXACT) != 0,
 		.number = id,
-		.counts = tree->reader->counts[id],
 	};
 	if (stack->node == 0)
 		return false;
-	make_consistent(tree, stack);
 	stack->id = hash_stack(tree, stack);
+	return true;
+}
+
+static bool take_stack(struct tree *tree, uint32_t id)
+{
+	struct profile *profile = &tree->reader->profile;
+	struct profile_stack *stack = &profile->stacks[profile->stack_count];
+
+	if (!make_stack(tree, id, stack))
+		return false;
+	stack->counts = tree->reader->counts[id];
+	make_consistent(tree, stack);
 	tree->reader->stack_index[id] = profile->stack_count++;
+	return true;
+}
+
+/* Behind the others.  A fixed id may be of both kinds: samples are then the heap's. */
+static bool take_mapping(struct tree *tree, const struct format_mapping *mapping)
+{
+	struct reader *reader = tree->reader;
+	uint32_t id = plain32(&mapping->stack_id);
+	uint32_t index = reader->profile.stack_count + reader->mapping_count;
+	struct profile_stack *stack = &reader->profile.stacks[index];
+
+	/* 0: it was being made. */
+	if (id == 0 || id >= reader->stack_limit) {
+		tree->wrong_mappings += id != 0 && !reader->profile.is_live;
+		return true;
+	}
+	if (!make_stack(tree, id, stack))
+		return false;
+	if (!read_mappings_counts(mapping, &stack->counts) && !reader->profile.is_live)
+		tree->wrong_mappings++;
+	stack->resident_bytes = plain64(&mapping->resident_bytes);
+	if (reader->stack_index[id] == NONE)
+		reader->stack_index[id] = index;
+	reader->mapping_count++;
+	return true;
+}
+
+static bool take_mappings(struct tree *tree)
+{
+	for (uint32_t i = 0; i < tree->reader->mapping_limit; i++)
+		if (!take_mapping(tree, &tree->reader->raw_mappings[i]))
+			return false;
 	return true;
 }
 
@@ -279,7 +321,8 @@ static bool take_stacks(struct tree *tree)
 
 	for (uint32_t id = 1; id < limit; id++)
 		count += had_event(&reader->counts[id]);
-	reader->profile.stacks = reader_alloc(reader, count, sizeof(*reader->profile.stacks));
+	reader->profile.stacks = reader_alloc(reader, (size_t)count + reader->mapping_limit,
+					      sizeof(*reader->profile.stacks));
 	reader->stack_index = malloc(((size_t)limit + 1) * sizeof(*reader->stack_index));
 	if (!reader->profile.stacks || !reader->stack_index)
 		return false;
@@ -287,7 +330,7 @@ static bool take_stacks(struct tree *tree)
 	for (uint32_t id = 1; id < limit; id++)
 		if (had_event(&reader->counts[id]) && !take_stack(tree, id))
 			return false;
-	return true;
+	return take_mappings(tree);
 }
 
 static bool load_stacks(struct reader *reader)
@@ -314,6 +357,8 @@ static void report(const struct tree *tree)
 		damage_add(damage, "%u call stacks freed more than they allocated", tree->negative);
 	if (tree->wrong_hooks > 0)
 		damage_add(damage, "%u call stacks with an unknown entry point", tree->wrong_hooks);
+	if (tree->wrong_mappings > 0)
+		damage_add(damage, "%u impossible figures of mappings", tree->wrong_mappings);
 }
 
 bool read_tree(struct reader *reader)

@@ -85,6 +85,7 @@ static void take_points(struct profile *profile, const struct twice *twice)
 			.alloc_count = plain64(&slots[i].alloc_count),
 			.rss_bytes = plain64(&slots[i].rss_bytes),
 			.lost_events = plain64(&slots[i].lost_events),
+			.mapped_bytes = plain64(&slots[i].mapped_bytes),
 		};
 	}
 	qsort(profile->points, profile->point_count, sizeof(*profile->points), compare_points);
@@ -107,6 +108,12 @@ static bool read_points(struct reader *reader)
 }
 
 /* --- series ---------------------------------------------------------------------------------- */
+
+/* Those that map memory stand behind the others. */
+static uint32_t all_stacks(const struct reader *reader)
+{
+	return reader->profile.stack_count + reader->mapping_count;
+}
 
 /* The samples of all call stacks, those of each one together. */
 struct samples {
@@ -194,7 +201,7 @@ static uint32_t lay_out(struct samples *samples, uint32_t *series_count)
 	uint32_t total = 0;
 
 	*series_count = 0;
-	for (uint32_t i = 0; i < samples->reader->profile.stack_count; i++) {
+	for (uint32_t i = 0; i < all_stacks(samples->reader); i++) {
 		uint32_t count = samples->begins[i];
 
 		*series_count += count > 0;
@@ -202,6 +209,22 @@ static uint32_t lay_out(struct samples *samples, uint32_t *series_count)
 		total += count;
 	}
 	return total;
+}
+
+/* profile->series is large enough. */
+static void add_series(struct samples *samples, uint32_t stack)
+{
+	struct profile *profile = &samples->reader->profile;
+	const struct profile_series series = {
+		.stack = stack < profile->stack_count ? stack : stack - profile->stack_count,
+		.count = put_in_order(samples, stack),
+		.samples = samples->all + samples->begins[stack],
+	};
+
+	if (stack < profile->stack_count)
+		profile->series[profile->series_count++] = series;
+	else
+		profile->series[profile->series_count + samples->reader->mapping_series++] = series;
 }
 
 static bool make_series(struct samples *samples)
@@ -217,20 +240,16 @@ static bool make_series(struct samples *samples)
 	if (!samples->all || !profile->series)
 		return false;
 	each_sample(samples, take_sample);
-	for (uint32_t i = 0; i < profile->stack_count; i++)
+	for (uint32_t i = 0; i < all_stacks(samples->reader); i++)
 		if (samples->ends[i] > samples->begins[i])
-			profile->series[profile->series_count++] = (struct profile_series){
-				.stack = i,
-				.count = put_in_order(samples, i),
-				.samples = samples->all + samples->begins[i],
-			};
+			add_series(samples, i);
 	return true;
 }
 
 static bool read_series(struct reader *reader)
 {
 	struct samples samples = {.reader = reader};
-	size_t count = (size_t)reader->profile.stack_count + 1;
+	size_t count = (size_t)all_stacks(reader) + 1;
 	bool done = read_twice(reader, &series_array, &reader->image.first->header.series_count,
 			       &samples.twice);
 

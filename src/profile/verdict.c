@@ -194,7 +194,7 @@ static void judge_frees(const struct search *search, const struct frees *frees,
 	if (frees->inexact || search->profile->header.sample_bytes ||
 	    search->interval.until_ns < search->profile->duration_ns)
 		return;
-	if (!frees->count)
+	if (!frees->count && !frees->freed)
 		verdict->frees = VERDICT_FREES_NONE;
 	else if (frees->freed == frees->freed_since)
 		verdict->frees = VERDICT_FREES_SINCE;

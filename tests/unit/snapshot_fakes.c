@@ -172,6 +172,16 @@ void symbols_init(void)
 {
 }
 
+void mappings_sum(struct mappings_counts *sum)
+{
+	*sum = fakes.mapped;
+}
+
+size_t mappings_size(void)
+{
+	return 0;
+}
+
 uint64_t record_inherited_freed(void)
 {
 	return 0;
@@ -361,6 +371,7 @@ int fakes_begin(void **state)
 	fakes.id_limit = IDS;
 	fakes.deep_frames = 0;
 	fakes.zero_id = 0;
+	fakes.mapped = (struct mappings_counts){0};
 	fakes.busy_program = fakes.fork_in_write = fakes.rotated = false;
 	fakes.log_fails = fakes.log_refuses = false;
 	fakes.clock_step_ns = 0;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "libpmem/settings.h"
+#include "libpmem/mappings.h"
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/thread.h"
 
@@ -28,7 +29,8 @@ struct fakes {
 	uint32_t id_limit;
 	uint32_t deep_frames; /* of DEEP_ID; 0 = as the others */
 	uint32_t zero_id;     /* blocks of 0 bytes were allocated there; 0 = nowhere */
-	bool busy_program;    /* each read of a counter finds the program at work */
+	struct mappings_counts mapped;
+	bool busy_program; /* each read of a counter finds the program at work */
 
 	_Atomic uint64_t clock_ns;
 	uint64_t clock_step_ns; /* it grows by this much at each look */

@@ -13,6 +13,7 @@
 
 #include "libpmem/loss.h"
 #include "libpmem/snapshot.h"
+#include "libpmem/store.h"
 #include "snapshot_fakes.h"
 
 static void test_exact_text(void **state)
@@ -45,6 +46,29 @@ static void test_exact_text(void **state)
 			    "  {0} /lib/libpmem.so(calloc+0x0) [0x7010]\n"
 			    "  {1} [anonymous](+0x70) [0x10070]\n\n"
 			    "# end [  0]\n");
+}
+
+static void test_what_the_program_maps_has_a_line(void **state)
+{
+	(void)state;
+	fakes_event(0, 1, 7, 0);
+	fakes.mapped = (struct mappings_counts){0, 3, 12288, 4096};
+	fakes_check(1049);
+	assert_non_null(strstr(fakes.log_text,
+			       " lost=0\n"
+			       "# mappings: 8192 mapped now, 12288 in all, 4096 unmapped, calls 3\n"
+			       "[  0]=========================================================\n"));
+}
+
+/* Without blocks it is a snapshot all the same. */
+static void test_a_program_that_only_maps_has_snapshots(void **state)
+{
+	(void)state;
+	fakes.mapped = (struct mappings_counts){0, 1, 4096, 0};
+	store_head()->mapping_count = 1;
+	fakes_check(1049);
+	assert_non_null(strstr(fakes.log_text, "churn=1049/1000\n\n"
+					       "# end [  0]\n"));
 }
 
 static void test_thousands_without_limit(void **state)
@@ -201,6 +225,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_exact_text, fakes_begin),
+		cmocka_unit_test_setup(test_what_the_program_maps_has_a_line, fakes_begin),
+		cmocka_unit_test_setup(test_a_program_that_only_maps_has_snapshots, fakes_begin),
 		cmocka_unit_test_setup(test_thousands_without_limit, fakes_begin),
 		cmocka_unit_test_setup(test_thousands_with_limit, fakes_begin),
 		cmocka_unit_test_setup(test_complete_after_rotation_and_loss, fakes_begin),
