@@ -95,18 +95,27 @@ static int add_pattern(const char *patterns[REPORT_PATTERNS], unsigned *count, c
 	return NEXT;
 }
 
-static bool are_both(const char *view, const char *other, const char *name)
+/* For a program, of one subject only: "json" or "csv"; else NULL. */
+static const char *data_of(const char *view, const char *other)
 {
-	return strcmp(view, name) == 0 || strcmp(other, name) == 0;
+	static const char *const pairs[][2] = {
+		{"rss", "json"}, {"mappings", "json"}, {"mappings", "csv"}};
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if ((strcmp(view, pairs[i][0]) == 0 && strcmp(other, pairs[i][1]) == 0) ||
+		    (strcmp(other, pairs[i][0]) == 0 && strcmp(view, pairs[i][1]) == 0))
+			return pairs[i][1];
+	return NULL;
 }
 
 static int set_view(struct report_options *options, const char *name)
 {
+	const char *data = options->view ? data_of(options->view, name) : NULL;
+
 	options->rss |= strcmp(name, "rss") == 0;
-	/* --json of it. */
-	if (options->view && are_both(options->view, name, "rss") &&
-	    are_both(options->view, name, "json"))
-		name = options->view = "json";
+	options->mappings |= strcmp(name, "mappings") == 0;
+	if (data)
+		name = options->view = data;
 	if (options->view && strcmp(options->view, name) != 0)
 		return cmd_usage("report", "--%s and --%s: one view at a time", options->view, name);
 	options->view = name;
@@ -236,6 +245,10 @@ static bool print_report(const struct profile *profile, const struct request *re
 	const struct report_options *options = &request->report;
 	struct report report = {.profile = profile, .options = options};
 	bool ok;
+
+	/* JSON has both side by side. */
+	if (options->mappings && strcmp(options->view, "json") != 0)
+		report.profile = profile->mapped;
 
 	report.names = names_new_with(profile, &request->symbols.symbols);
 	if (!report.names)

@@ -48,6 +48,8 @@ const struct cmd cmd_table[] = {
 	 "      --lifetimes         how long blocks lived (estimates)\n"
 	 "      --threads           who allocated and freed, by thread\n"
 	 "      --rss               what the resident set consists of; also with --json\n"
+	 "      --mappings          what the program maps itself (mmap), past malloc; also\n"
+	 "                          with --json or --csv\n"
 	 "      --focus PATTERN     only call stacks with a matching frame\n"
 	 "      --ignore PATTERN    only call stacks without a matching frame\n"
 	 "      --since TIME        the interval of the timeline to look at: 90s, 10m\n"

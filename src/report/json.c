@@ -15,6 +15,8 @@
 #include "profile/when.h"
 #include "profile/unseen.h"
 #include "report/json_counts.h"
+#include "report/json_parts.h"
+#include "report/mappings.h"
 #include "report/name.h"
 #include "report/report.h"
 
@@ -23,29 +25,6 @@ enum { SCHEMA = 1 };
 static uint64_t loaded(const _Atomic uint64_t *field)
 {
 	return atomic_load_explicit((_Atomic uint64_t *)(uintptr_t)field, memory_order_relaxed);
-}
-
-/* 0 stands for "none" or "not known". */
-static void put_known(struct json *json, const char *key, uint64_t value)
-{
-	json_key(json, key);
-	if (value)
-		json_uint(json, value);
-	else
-		json_null(json);
-}
-
-static void put_text(struct json *json, const char *key, const char *text)
-{
-	json_key_string(json, key, text[0] ? text : NULL);
-}
-
-static void put_hex(struct json *json, const char *key, uint64_t value)
-{
-	char text[17];
-
-	snprintf(text, sizeof(text), "%016" PRIx64, value);
-	json_key_string(json, key, text);
 }
 
 static const char *state_name(const struct profile *profile)
@@ -100,9 +79,9 @@ static void put_process(struct json *json, const struct profile *profile)
 	json_key_uint(json, "parent_pid", header->parent_pid);
 	json_key_uint(json, "image", header->image);
 	json_key_bool(json, "forked", header->forked);
-	put_text(json, "exe", profile->program);
+	json_parts_text(json, "exe", profile->program);
 	put_command(json, profile);
-	put_text(json, "directory", profile->directory);
+	json_parts_text(json, "directory", profile->directory);
 	json_key_string(json, "start", when_iso(header->start_realtime_ns, start));
 	json_key_uint(json, "start_realtime_ns", header->start_realtime_ns);
 	json_key_uint(json, "duration_ns", profile->duration_ns);
@@ -110,13 +89,13 @@ static void put_process(struct json *json, const struct profile *profile)
 	json_end(json);
 	json_key(json, "host");
 	json_object(json);
-	put_text(json, "name", profile->host);
+	json_parts_text(json, "name", profile->host);
 	json_key_string(json, "machine", machine_name(header->machine));
 	json_key_uint(json, "page_bytes", header->page_size);
-	put_text(json, "cgroup", profile->cgroup);
-	put_known(json, "cgroup_limit_bytes", header->cgroup_limit);
-	put_known(json, "address_limit_bytes", header->address_limit);
-	put_known(json, "data_limit_bytes", header->data_limit);
+	json_parts_text(json, "cgroup", profile->cgroup);
+	json_parts_known(json, "cgroup_limit_bytes", header->cgroup_limit);
+	json_parts_known(json, "address_limit_bytes", header->address_limit);
+	json_parts_known(json, "data_limit_bytes", header->data_limit);
 	json_end(json);
 }
 
@@ -131,16 +110,16 @@ static void put_recorder(struct json *json, const struct profile *profile)
 	json_key_string(json, "version", version);
 	json_key_uint(json, "format", header->version);
 	if (header->run_id)
-		put_hex(json, "run_id", header->run_id);
+		json_parts_hex(json, "run_id", header->run_id);
 	else
 		json_key_string(json, "run_id", NULL);
-	put_known(json, "sample_bytes", header->sample_bytes);
-	put_known(json, "max_overhead", header->max_overhead);
-	put_known(json, "lifetime_sample", header->lifetime_sample);
-	put_known(json, "own_bytes", loaded(&header->own_bytes));
+	json_parts_known(json, "sample_bytes", header->sample_bytes);
+	json_parts_known(json, "max_overhead", header->max_overhead);
+	json_parts_known(json, "lifetime_sample", header->lifetime_sample);
+	json_parts_known(json, "own_bytes", loaded(&header->own_bytes));
 	json_key_uint(json, "snapshot_ns", loaded(&header->snapshot_ns));
 	json_key_uint(json, "timeline_ns", loaded(&header->timeline_ns));
-	put_text(json, "refused_setting", profile->refused_setting);
+	json_parts_text(json, "refused_setting", profile->refused_setting);
 	json_end(json);
 }
 
@@ -192,69 +171,21 @@ static void put_losses(struct json *json, const struct profile *profile)
 	json_key_uint(json, "memory_blocks",
 		      atomic_load_explicit(&header->memory_blocks, memory_order_relaxed));
 	json_key_uint(json, "damage_count", profile->damage_count);
-	put_text(json, "damage", profile->damage);
-	put_text(json, "unseen", unseen_words(profile, unseen) ? unseen : "");
+	json_parts_text(json, "damage", profile->damage);
+	json_parts_text(json, "unseen", unseen_words(profile, unseen) ? unseen : "");
 	json_key_bool(json, "complete",
 		      !profile_losses(profile) && !profile->damage[0] &&
 			      !atomic_load_explicit(&header->memory_blocks, memory_order_relaxed));
 	json_end(json);
 }
 
-static void put_growth(struct json *json, const struct report *report)
+static void put_interval(struct json *json, const struct report *report)
 {
-	const struct growth *growth = &report->growth;
-	bool known = growth->kind != GROWTH_UNKNOWN;
-
-	json_key(json, "growth");
-	json_object(json);
-	json_key_string(json, "kind", growth_word(growth));
-	json_key(json, "bytes_per_minute");
-	if (known && growth->kind != GROWTH_VARYING)
-		json_int(json, growth->per_minute);
-	else
-		json_null(json);
-	json_key(json, "since_ns");
-	if (known)
-		json_uint(json, growth->since_ns);
-	else
-		json_null(json);
-	json_end(json);
 	json_key(json, "interval");
 	json_object(json);
 	json_key_uint(json, "since_ns", report->interval.since_ns);
 	json_key_uint(json, "until_ns", report->interval.until_ns);
 	json_end(json);
-}
-
-static void put_verdict(struct json *json, const struct report *report,
-			const struct verdict *verdict)
-{
-	bool is_site = verdict->place != SITES_NONE;
-	char *function = NULL;
-
-	if (is_site) {
-		struct name name = name_of_place(report, verdict->place);
-
-		function = name_function_full(report, &name);
-	}
-	json_object(json);
-	json_key_string(json, "class", trend_class_name(verdict->trend.class));
-	if (is_site)
-		put_hex(json, "stack_id", report->profile->stacks[verdict->stack].id);
-	else
-		json_key_string(json, "stack_id", NULL);
-	json_key_string(json, "function", function);
-	json_key(json, "rate_bytes_per_s");
-	json_real(json, round(verdict->trend.rate * 1000) / 1000);
-	json_key(json, "since_ns");
-	if (verdict->trend.course == TREND_UNKNOWN)
-		json_null(json);
-	else
-		json_uint(json, verdict->since_ns);
-	json_key(json, "confidence");
-	json_real(json, round(verdict->trend.confidence * 1000) / 1000);
-	json_end(json);
-	free(function);
 }
 
 static void put_limit(struct json *json, const struct report *report)
@@ -265,18 +196,9 @@ static void put_limit(struct json *json, const struct report *report)
 	json_key(json, "limit");
 	json_object(json);
 	json_key_string(json, "kind", known ? limit_name(limit.kind) : NULL);
-	put_known(json, "bytes", limit.bytes);
-	put_known(json, "used_bytes", limit.used);
-	put_known(json, "left_ns", limit.left_ns);
-	json_end(json);
-}
-
-static void put_verdicts(struct json *json, const struct report *report)
-{
-	json_key(json, "verdicts");
-	json_array(json);
-	for (uint32_t i = 0; i < report->verdicts->count; i++)
-		put_verdict(json, report, &report->verdicts->items[i]);
+	json_parts_known(json, "bytes", limit.bytes);
+	json_parts_known(json, "used_bytes", limit.used);
+	json_parts_known(json, "left_ns", limit.left_ns);
 	json_end(json);
 }
 
@@ -292,10 +214,11 @@ static void put_timeline(struct json *json, const struct profile *profile)
 		json_object(json);
 		json_key_uint(json, "time_ns", point->time_ns);
 		json_key_uint(json, "live_bytes", point->live_bytes);
-		put_known(json, "alloc_bytes", point->alloc_bytes);
-		put_known(json, "alloc_blocks", point->alloc_count);
-		put_known(json, "rss_bytes", point->rss_bytes);
+		json_parts_known(json, "alloc_bytes", point->alloc_bytes);
+		json_parts_known(json, "alloc_blocks", point->alloc_count);
+		json_parts_known(json, "rss_bytes", point->rss_bytes);
 		json_key_uint(json, "lost_events", point->lost_events);
+		json_key_uint(json, "mapped_bytes", point->mapped_bytes);
 		json_end(json);
 	}
 	json_end(json);
@@ -321,7 +244,7 @@ static void put_threads(struct json *json, const struct profile *profile)
 
 		json_object(json);
 		json_key_uint(json, "tid", thread->tid);
-		put_text(json, "name", thread->name);
+		json_parts_text(json, "name", thread->name);
 		json_key_uint(json, "owners", thread->owners);
 		json_key_uint(json, "level", thread->level);
 		json_key_bool(json, "running", thread->running);
@@ -339,7 +262,7 @@ static void put_build_id(struct json *json, const struct profile_module *module)
 
 	for (i = 0; i < module->build_id_size && i < FORMAT_BUILD_ID_MAX; i++)
 		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
-	put_text(json, "build_id", text);
+	json_parts_text(json, "build_id", text);
 }
 
 /* Module 0 is code outside of all files. */
@@ -360,63 +283,10 @@ static void put_modules(struct json *json, const struct profile *profile)
 		json_key_uint(json, "start", module->start);
 		json_key_uint(json, "end", module->end);
 		json_key_uint(json, "load_ns", module->load_ns);
-		put_known(json, "unload_ns", module->unload_ns);
+		json_parts_known(json, "unload_ns", module->unload_ns);
 		json_end(json);
 	}
 	json_end(json);
-}
-
-static void put_frame(struct json *json, const struct profile *profile,
-		      const struct profile_location *location, const struct symbol *symbol)
-{
-	json_object(json);
-	json_key_string(json, "function", location->special ? location->special : symbol->function);
-	json_key_string(json, "raw_name", location->special ? NULL : symbol->raw_name);
-	json_key_string(json, "file", symbol->file);
-	put_known(json, "line", symbol->line);
-	json_key(json, "module");
-	if (location->special || !profile->modules[location->module].path[0])
-		json_null(json);
-	else
-		json_string(json, profile->modules[location->module].path);
-	if (location->special) {
-		json_key_string(json, "offset", NULL);
-		json_key_string(json, "address", NULL);
-	} else {
-		json_key_uint(json, "offset", location->offset);
-		json_key_uint(json, "address", location->address);
-	}
-	json_key_bool(json, "inlined", symbol->inlined);
-	json_end(json);
-}
-
-/* Leaf first; "site" is the index of the site's frame. */
-static void put_frames(struct json *json, const struct report *report,
-		       const struct profile_stack *stack)
-{
-	const struct profile *profile = report->profile;
-	uint32_t site = names_site(report->names, stack), node;
-	uint64_t index = 0, site_index = 0;
-
-	json_key(json, "frames");
-	json_array(json);
-	for (node = stack->node; node != 0; node = profile->nodes[node].parent) {
-		uint32_t location = profile->nodes[node].location;
-		const struct symbol *found;
-		size_t count = names_at(report->names, location, &found), i;
-
-		if (node == site)
-			site_index = index + names_shown(report->names, location);
-		for (i = 0; i < count; i++)
-			put_frame(json, profile, &profile->locations[location], &found[i]);
-		index += count;
-	}
-	json_end(json);
-	json_key(json, "site");
-	if (index)
-		json_uint(json, site_index);
-	else
-		json_null(json);
 }
 
 static void put_classes(struct json *json, const char *key, const uint64_t *counts)
@@ -434,40 +304,13 @@ static void put_classes(struct json *json, const char *key, const uint64_t *coun
 	json_end(json);
 }
 
-static void put_series(struct json *json, const struct report *report, uint32_t stack)
-{
-	uint32_t index = report->sites->series[stack], i;
-	const struct profile_series *series;
-	struct sites_counts counts;
-
-	sites_stack(report->sites, stack, &counts);
-	json_key(json, "growth_bytes");
-	if (index == SITES_NONE) {
-		json_null(json);
-		json_key_string(json, "samples", NULL);
-		return;
-	}
-	json_int(json, counts.growth);
-	series = &report->profile->series[index];
-	json_key(json, "samples");
-	json_array(json);
-	for (i = 0; i < series->count; i++) {
-		json_object(json);
-		json_key_uint(json, "time_ns", series->samples[i].time_ns);
-		json_key_uint(json, "live_bytes", series->samples[i].live_bytes);
-		json_key_uint(json, "alloc_bytes", series->samples[i].alloc_bytes);
-		json_end(json);
-	}
-	json_end(json);
-}
-
 static void put_stack(struct json *json, const struct report *report, uint32_t index)
 {
 	const struct profile_stack *stack = &report->profile->stacks[index];
 	const struct profile_counts *counts = &stack->counts;
 
 	json_object(json);
-	put_hex(json, "id", stack->id);
+	json_parts_hex(json, "id", stack->id);
 	json_key_string(json, "entry",
 			stack->hook == FORMAT_NO_HOOK ? NULL : profile_hook_name(stack->hook));
 	json_key_bool(json, "inexact", stack->inexact);
@@ -478,10 +321,10 @@ static void put_stack(struct json *json, const struct report *report, uint32_t i
 	json_key_int(json, "peak_blocks", counts->peak_count);
 	json_key_uint(json, "temporary_blocks", counts->temporary_count);
 	put_bounds(json, report->profile, counts);
-	put_series(json, report, index);
+	json_parts_series(json, report, index);
 	put_classes(json, "sizes", stack->sizes);
 	put_classes(json, "lifetimes", stack->lifetimes);
-	put_frames(json, report, stack);
+	json_parts_frames(json, report, stack);
 	json_end(json);
 }
 
@@ -522,7 +365,7 @@ static void put_rss(struct json *json, const struct rss *rss)
 	json_key_int(json, "unexplained_bytes", waterfall_unexplained(lines));
 	json_key_uint(json, "swapped_bytes", lines->swapped);
 	json_key_string(json, "allocator", rss_allocator_name(rss->allocator));
-	put_known(json, "arenas", lines->arenas);
+	json_parts_known(json, "arenas", lines->arenas);
 	json_key_uint(json, "kept_in_arenas_bytes", lines->kept_arenas);
 	json_key_uint(json, "stack_count", lines->stacks);
 	json_key_uint(json, "heap_bytes", lines->heap);
@@ -551,6 +394,22 @@ static bool print_rss_alone(const struct report *report, struct json *json, stru
 	return true;
 }
 
+/* What --mappings leaves. */
+static bool print_mappings_alone(const struct report *report, struct json *json, struct error *err)
+{
+	bool ok;
+
+	json_begin(json, report->out->file);
+	json_object(json);
+	json_key_uint(json, "schema", SCHEMA);
+	put_process(json, report->profile);
+	put_recorder(json, report->profile);
+	put_losses(json, report->profile);
+	ok = mappings_json(report, json, err);
+	json_end(json);
+	return ok;
+}
+
 bool view_json(struct report *report, struct error *err)
 {
 	const struct profile *profile = report->profile;
@@ -560,6 +419,8 @@ bool view_json(struct report *report, struct error *err)
 
 	if (report->options->rss)
 		return print_rss_alone(report, &json, err);
+	if (report->options->mappings)
+		return print_mappings_alone(report, &json, err);
 	if (!report_find_verdicts(report, err))
 		return false;
 	json_begin(&json, report->out->file);
@@ -570,13 +431,14 @@ bool view_json(struct report *report, struct error *err)
 	put_totals(&json, profile);
 	put_losses(&json, profile);
 	put_rss(&json, rss_recorded(profile, &rss) ? &rss : NULL);
-	put_growth(&json, report);
-	put_verdicts(&json, report);
+	json_parts_growth(&json, report);
+	put_interval(&json, report);
+	json_parts_verdicts(&json, report);
 	put_limit(&json, report);
 	put_timeline(&json, profile);
 	put_threads(&json, profile);
 	put_modules(&json, profile);
-	ok = put_stacks(&json, report, err);
+	ok = mappings_json(report, &json, err) && put_stacks(&json, report, err);
 	json_end(&json);
 	return ok;
 }

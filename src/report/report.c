@@ -21,6 +21,7 @@ const struct report_view report_views[] = {
 	{"lifetimes", view_lifetimes, false},
 	{"threads", view_threads, false},
 	{"rss", view_rss, false},
+	{"mappings", view_mappings, false},
 	{"json", view_json, true},
 	{"csv", view_csv, true},
 	{NULL, NULL, false},

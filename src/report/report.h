@@ -36,6 +36,7 @@ struct report_options {
 	bool raw_names;	   /* as in the symbol tables */
 	bool source;	   /* print source lines */
 	bool rss;	   /* nothing else, in JSON too */
+	bool mappings;	   /* likewise; in CSV too */
 };
 
 struct report {
@@ -106,6 +107,7 @@ bool view_sizes(struct report *report, struct error *err);
 bool view_lifetimes(struct report *report, struct error *err);
 bool view_threads(struct report *report, struct error *err);
 bool view_rss(struct report *report, struct error *err);
+bool view_mappings(struct report *report, struct error *err);
 bool view_json(struct report *report, struct error *err);
 bool view_csv(struct report *report, struct error *err);
 

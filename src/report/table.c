@@ -150,6 +150,10 @@ static const struct column layouts[SITES_KEYS][COLUMNS] = {
 /* What is known of a part of the timeline. */
 static const struct column interval_layout[COLUMNS] = {GROWTH, LIVE, ALLOCATED};
 
+/* Of what the program maps itself: it has no blocks. */
+static const struct column mapped_layout[COLUMNS] = {
+	{"mapped", 10, live}, CALLS, GROWTH, {"in all", 10, allocated}};
+
 /* In a sampled profile in place of the share of temporary blocks. */
 static const struct column certainty_column = {"+-95%", 5, certainty};
 
@@ -162,6 +166,8 @@ static const struct column *column_of(const struct report *report, const struct 
 
 static const struct column *layout_of(const struct report *report)
 {
+	if (report->profile->is_mapped && !report->sites->query.only_interval)
+		return mapped_layout;
 	return report->sites->query.only_interval ? interval_layout : layouts[report->key];
 }
 

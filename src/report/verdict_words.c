@@ -9,23 +9,25 @@
 
 static void put_frees(const struct profile *profile, const struct verdict *verdict, FILE *file)
 {
+	const char *thing = profile->is_mapped ? "mapping" : "block";
+	const char *freed = profile->is_mapped ? "unmapped" : "freed";
 	char text[UNITS_SIZE], time[UNITS_SIZE];
 
 	switch (verdict->frees) {
 	case VERDICT_FREES_NONE:
 		if (verdict->live_count == 1)
-			fputs("; its block was not freed", file);
+			fprintf(file, "; its %s was not %s", thing, freed);
 		else
-			fprintf(file, "; none of its %s blocks was freed",
-				units_count(verdict->live_count, text));
+			fprintf(file, "; none of its %s %ss was %s",
+				units_count(verdict->live_count, text), thing, freed);
 		break;
 	case VERDICT_FREES_SINCE:
-		fputs("; none of its blocks was freed since then", file);
+		fprintf(file, "; none of its %ss was %s since then", thing, freed);
 		break;
 	case VERDICT_FREES_KEPT:
-		fprintf(file, "; of what it held at %s at least %.0f %% was not freed",
+		fprintf(file, "; of what it held at %s at least %.0f %% was not %s",
 			units_time(when_realtime(profile, verdict->middle_ns), time),
-			verdict->kept * 100 - 0.5 > 0 ? verdict->kept * 100 - 0.5 : 0);
+			verdict->kept * 100 - 0.5 > 0 ? verdict->kept * 100 - 0.5 : 0, freed);
 		break;
 	default:
 		break;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "profile/when.h"
+#include "report/mappings.h"
 #include "report/name.h"
 #include "report/page.h"
 #include "report/verdict_words.h"
@@ -317,7 +318,19 @@ static void put_holders(const struct report *report, FILE *file)
 	put_limit(report, file);
 }
 
-void words_print(const struct report *report)
+static void put_mappings(const struct report *report, FILE *file)
+{
+	struct report mapped;
+	struct error err;
+
+	/* Without memory the page is just shorter. */
+	if (!mappings_open(report, &mapped, &err))
+		return;
+	mappings_words(&mapped, file);
+	report_close(&mapped);
+}
+
+static void print_heap(const struct report *report)
 {
 	if (!report->profile->stack_count) {
 		fprintf(report->out->file, "%*sNo allocation was recorded.\n", INDENT, "");
@@ -332,4 +345,11 @@ void words_print(const struct report *report)
 		return;
 	paragraph(report, words_peak);
 	paragraph(report, put_temporaries);
+}
+
+void words_print(const struct report *report)
+{
+	print_heap(report);
+	if (!report_has_interval(report) && !report->selected && mappings_matter(report->profile))
+		paragraph(report, put_mappings);
 }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mappings.c - see mappings.h: the view --mappings, and what the first page says.
+ */
+#include "report/mappings.h"
+
+#include <stdlib.h>
+
+#include "profile/rss.h"
+#include "report/head.h"
+#include "report/page.h"
+#include "report/name.h"
+#include "report/source.h"
+#include "report/stack.h"
+#include "report/table.h"
+#include "report/verdict_words.h"
+
+enum { ROWS = 10, FRAMES = 8, MATTERS_PART = 4 };
+
+#define MATTERS_LEAST (UINT64_C(1) << 20)
+
+bool mappings_open(const struct report *report, struct report *mapped, struct error *err)
+{
+	*mapped = (struct report){
+		.profile = report->profile->mapped,
+		.names = report->names,
+		.options = report->options,
+		.out = report->out,
+	};
+	if (report_open(mapped, err) && report_find_verdicts(mapped, err)) {
+		report_sort(mapped, SITES_LIVE);
+		return true;
+	}
+	report_close(mapped);
+	return false;
+}
+
+/* Resident bytes of the sites' call stacks; 0 = not measured. */
+static uint64_t resident(const struct profile *mapped)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < mapped->stack_count; i++)
+		sum += mapped->stacks[i].resident_bytes;
+	return sum;
+}
+
+static uint64_t mapped_now(const struct profile *mapped)
+{
+	return profile_live_bytes(&mapped->totals);
+}
+
+/* Reserved addresses are no memory: where it is known, what of it is resident decides. */
+bool mappings_matter(const struct profile *profile)
+{
+	const struct profile *mapped = profile->mapped;
+	uint64_t heap = profile_live_bytes(&profile->totals), bytes;
+
+	if (!profile_maps(profile))
+		return false;
+	bytes = mapped_now(mapped);
+	if (atomic_load_explicit(&profile->header.rss.time_ns, memory_order_relaxed))
+		bytes = resident(mapped);
+	return bytes >= MATTERS_LEAST && bytes >= heap / MATTERS_PART;
+}
+
+static void put_who(const struct report *mapped, FILE *file)
+{
+	const struct site *site = mapped->sites->items;
+	char bytes[UNITS_SIZE], share[UNITS_SIZE];
+	struct name name;
+
+	if (!mapped->sites->count || !site->counts.live_bytes)
+		return;
+	name = name_of_site(mapped, site);
+	fputs("; ", file);
+	name_in_text(mapped, &name, file);
+	fprintf(file, " holds %s, %s", units_bytes(site->counts.live_bytes, bytes),
+		units_share(site->counts.live_bytes, mapped_now(mapped->profile), share));
+}
+
+/* The site that grows, if one does. */
+static void put_growth(const struct report *mapped, FILE *file)
+{
+	const struct verdict *culprit = verdicts_culprit(mapped->verdicts);
+	const struct site *site = culprit ? verdicts_site(mapped->sites, culprit) : NULL;
+	struct name name;
+
+	if (!site)
+		return;
+	name = name_of_site(mapped, site);
+	name_in_text(mapped, &name, file);
+	fputs(" grows ", file);
+	verdict_words_rate(mapped->profile, culprit, file);
+	fputs(". ", file);
+}
+
+void mappings_words(const struct report *mapped, FILE *file)
+{
+	uint64_t measured = resident(mapped->profile);
+	char bytes[UNITS_SIZE], some[UNITS_SIZE];
+
+	fprintf(file, "Not heap: %s of the program's own mappings (mmap)",
+		units_bytes(mapped_now(mapped->profile), bytes));
+	if (measured)
+		fprintf(file, ", %s of it resident", units_bytes(measured, some));
+	put_who(mapped, file);
+	fputs(": --mappings. ", file);
+	put_growth(mapped, file);
+}
+
+/* --- the view --------------------------------------------------------------------------------- */
+
+static void print_intro(const struct report *mapped)
+{
+	const struct profile *profile = mapped->profile;
+	char now[UNITS_SIZE], calls[UNITS_SIZE], all[UNITS_SIZE], peak[UNITS_SIZE],
+		measured[UNITS_SIZE];
+	struct page_text text;
+
+	page_text_begin(&text, mapped->out);
+	fprintf(text.file,
+		"%s anonymous memory that the program mapped itself (mmap, mremap, sbrk), past "
+		"malloc: no part of the heap. ",
+		profile->is_live ? "Now mapped:" : "At the end:");
+	fprintf(text.file, "%s, at most %s at one time; %s in all, in %s call%s. ",
+		units_bytes(mapped_now(profile), now),
+		units_bytes(atomic_load_explicit(&profile->header.peak_bytes, memory_order_relaxed),
+			    peak),
+		units_bytes(profile->totals.alloc_bytes, all),
+		units_count(profile->totals.alloc_count, calls),
+		profile->totals.alloc_count == 1 ? "" : "s");
+	if (resident(profile))
+		fprintf(text.file, "%s of it %s resident. ",
+			units_bytes(resident(profile), measured), profile->is_live ? "is" : "was");
+	put_growth(mapped, text.file);
+	page_text_end(&text, mapped->out, PAGE_INDENT);
+}
+
+static bool print_heaviest(const struct report *mapped, struct error *err)
+{
+	uint32_t count, *stacks = sites_stacks(mapped->sites, NULL, mapped->key, &count);
+	const struct profile_stack *stack;
+	char bytes[UNITS_SIZE];
+
+	if (!stacks)
+		return error_set(err, "no memory for the call stacks");
+	if (count && profile_live_bytes(&mapped->profile->stacks[stacks[0]].counts)) {
+		stack = &mapped->profile->stacks[stacks[0]];
+		fprintf(mapped->out->file, "\n  The largest, %s by %s:\n",
+			units_bytes(profile_live_bytes(&stack->counts), bytes),
+			profile_hook_name(stack->hook));
+		stack_print(mapped, stacks[0], FRAMES);
+	}
+	free(stacks);
+	return true;
+}
+
+bool view_mappings(struct report *report, struct error *err)
+{
+	unsigned rows = report->options->top ? report->options->top : ROWS;
+
+	head_print(report);
+	if (!report->profile->is_mapped || !report->profile->stack_count) {
+		page_sentence(report->out, "The program mapped no memory itself.");
+		return true;
+	}
+	if (!report_find_verdicts(report, err))
+		return false;
+	report_sort(report, report->options->key < SITES_KEYS ? report->options->key : SITES_LIVE);
+	head_print_selection(report);
+	print_intro(report);
+	if (!report->sites->count)
+		return true;
+	fputc('\n', report->out->file);
+	table_print(report, rows);
+	source_print_sites(report, rows);
+	return print_heaviest(report, err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * mappings.h - what the program maps itself (mmap), past the heap: a report of profile->mapped.
+ */
+#ifndef PMEM_REPORT_MAPPINGS_H
+#define PMEM_REPORT_MAPPINGS_H
+#include "base/json.h"
+#include "report/report.h"
+
+/* Opens *mapped as a report like *report on what the program maps itself, with verdicts; report_close() ends it.  Only if
+ * profile_maps(). */
+bool mappings_open(const struct report *report, struct report *mapped, struct error *err);
+
+/* The sentence of the first page, if that memory is a considerable part: nothing else. */
+void mappings_words(const struct report *mapped, FILE *file);
+bool mappings_matter(const struct profile *profile);
+
+/* The member "mappings" of the document: null without any. */
+bool mappings_json(const struct report *report, struct json *json, struct error *err);
+
+#endif

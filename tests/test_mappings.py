@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a program maps itself (tests/programs/mappings.c): exact bytes for each call stack, beside the heap and no part of it."""
+import collections
+import csv
+import json
+import re
+
+import pytest
+
+import pmem_log
+import pmem_run
+import pmem_tool
+
+P = 4096
+Counts = collections.namedtuple("Counts", "entry calls mapped all")
+
+# By the function that calls: entry point, calls, bytes that stay, bytes in all.
+EACH = {
+    "plain": Counts("mmap", 2, 20 * P, 20 * P),
+    "shared": Counts("mmap", 1, 3 * P, 3 * P),
+    "reserved": Counts("mmap", 1, 7 * P, 7 * P),
+    "middle": Counts("mmap", 1, 6 * P, 8 * P),
+    "first": Counts("mmap", 1, 2 * P, 4 * P),
+    "second": Counts("mmap", 1, 2 * P, 4 * P),
+    "fixed_old": Counts("mmap", 1, 4 * P, 6 * P),
+    "fixed_new": Counts("mmap", 1, 2 * P, 2 * P),
+    "file_old": Counts("mmap", 1, 2 * P, 4 * P),
+    "grown_old": Counts("mmap", 1, 0, 2 * P),
+    "grown_new": Counts("mremap", 1, 20 * P, 20 * P),
+    "shrunk_old": Counts("mmap", 1, 0, 10 * P),
+    "shrunk_new": Counts("mremap", 1, 4 * P, 4 * P),
+    "moved_old": Counts("mmap", 1, 0, 3 * P),
+    "target_old": Counts("mmap", 1, 2 * P, 5 * P),
+    "moved_new": Counts("mremap", 1, 3 * P, 3 * P),
+    "part_old": Counts("mmap", 1, 4 * P, 6 * P),
+    "part_new": Counts("mremap", 1, 4 * P, 4 * P),
+    "dont_old": Counts("mmap", 1, 2 * P, 2 * P),
+    "dont_new": Counts("mremap", 1, 2 * P, 2 * P),
+    "copied_old": Counts("mmap", 1, 2 * P, 2 * P),
+    "copied_new": Counts("mremap", 1, 2 * P, 2 * P),
+    "failing": Counts("mmap", 1, 3 * P, 4 * P),
+    "unseen_end": Counts("mmap", 1, 0, 5 * P),
+    "taken_over": Counts("mmap", 1, 5 * P, 5 * P),
+    "in_handler": Counts("mmap", 1, 2 * P, 2 * P),
+    "churned": Counts("mmap", 1000, 0, 3000 * P),
+    "by_sbrk": Counts("sbrk", 2, 2500, 3000),
+    "by_brk": Counts("brk", 1, 1000, 3000),
+}
+
+
+def by_function(mappings):
+    """The figures of each calling function; its call stacks together."""
+    sums = {}
+    for stack in mappings["stacks"]:
+        function = stack["frames"][0]["function"]
+        old = sums.get(function, Counts(stack["entry"], 0, 0, 0))
+        assert stack["entry"] == old.entry and stack["mapped_bytes"] <= stack["peak_bytes"] <= stack["mapped_in_all_bytes"]
+        assert stack["mapped_bytes"] + stack["unmapped_bytes"] == stack["mapped_in_all_bytes"]
+        sums[function] = Counts(old.entry, old.calls + stack["calls"], old.mapped + stack["mapped_bytes"],
+                                old.all + stack["mapped_in_all_bytes"])
+    return sums
+
+
+@pytest.fixture(scope="module")
+def tool(lib, tmp_path_factory):
+    return pmem_tool.Tool(lib, tmp_path_factory.mktemp("mappings"))
+
+
+def report(tool, profile, *options):
+    result = tool("report", *options, profile)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.decode()
+
+
+def document(tool, profile):
+    return json.loads(report(tool, profile, "--json"))
+
+
+def only_profile(folder):
+    found, = pmem_tool.profiles(folder)
+    return found.path
+
+
+@pytest.fixture(scope="module")
+def each(lib, tool, programs, tmp_path_factory):
+    result = pmem_run.Runner(lib, tmp_path_factory.mktemp("each"))([programs("mappings.c"), "each"])
+    assert (result.code, result.err) == (0, b"")
+    if b"dontunmap 0" in result.out:
+        pytest.skip("no MREMAP_DONTUNMAP here (Linux 5.7)")
+    result.profile = only_profile(result.folder)
+    result.document = document(tool, result.profile)
+    return result
+
+
+def test_each_way_to_map_is_charged_to_its_call_stack(each):
+    assert by_function(each.document["mappings"]) == EACH
+
+
+def test_the_document_names_its_keys(each, root):
+    page = (root / "doc" / "JSON.md").read_text()
+    documented = set(re.findall(r"^\| `mappings\.([\w.\[\]]+)`", page, re.M))
+    mappings = each.document["mappings"]
+    keys = {key + ("[]" if isinstance(value, list) else "") for key, value in mappings.items()}
+    # Of some that held much; the others have no samples.
+    keys |= {"stacks[].%s%s" % (key, "[]" if isinstance(value, list) else "") for key, value in mappings["stacks"][0].items()}
+    assert keys == documented
+
+
+def test_the_sums_are_those_of_the_call_stacks(each):
+    mappings = each.document["mappings"]
+    for key, field in (("mapped_bytes", "mapped"), ("mapped_in_all_bytes", "all"), ("calls", "calls")):
+        assert mappings[key] == sum(getattr(c, field) for c in EACH.values())
+    assert mappings["unmapped_bytes"] == mappings["mapped_in_all_bytes"] - mappings["mapped_bytes"]
+    assert mappings["mapped_bytes"] <= mappings["peak_bytes"] < mappings["mapped_bytes"] + 10 * P
+    assert each.document["losses"]["mappings"] == 0
+
+
+def test_the_heap_has_nothing_of_it(each):
+    """printf()'s buffer is all that the program allocates."""
+    document = each.document
+    assert [(s["entry"], s["alloc_bytes"]) for s in document["stacks"]] == [("malloc", document["totals"]["alloc_bytes"])]
+    assert document["totals"]["alloc_bytes"] == document["totals"]["live_bytes"] == document["totals"]["peak_live_bytes"] <= P
+    assert all(point["live_bytes"] <= P for point in document["timeline"])
+    assert document["timeline"][-1]["mapped_bytes"] == document["mappings"]["mapped_bytes"]
+
+
+def test_the_log_says_it_in_one_line(each):
+    log = pmem_log.parse(pmem_log.find(each.folder)[0])
+    mappings = each.document["mappings"]
+    assert int(log.snapshots[-1].figures["live"]) == each.document["totals"]["live_bytes"]
+    assert re.findall(r"^# mappings: .*$", pmem_log.find(each.folder)[0][0].read_text(), re.M)[-1] == (
+        "# mappings: %d mapped now, %d in all, %d unmapped, calls %d" %
+        tuple(mappings[k] for k in ("mapped_bytes", "mapped_in_all_bytes", "unmapped_bytes", "calls")))
+
+
+def test_the_view_and_the_table_for_programs(each, tool):
+    text = report(tool, each.profile, "--mappings", "--top", "100")
+    rows = re.findall(r"^ +([\d.]+ [KM]?i?B) +([\d,]+) +- +([\d.]+ [KM]iB)  (\w+) +mappings\.c:\d+$", text, re.M)
+    assert ("80.0 KiB", "2", "80.0 KiB", "plain") in rows and ("0 B", "1,000", "11.7 MiB", "churned") in rows
+    assert "no part of the heap. 415.4 KiB, at most 416.0 KiB at one time; 12.3 MiB in all, in 1,030 calls." in " ".join(text.split())
+    rows = list(csv.DictReader(report(tool, each.profile, "--mappings", "--csv").splitlines()))
+    sums = collections.Counter()
+    for row in rows:
+        sums[row["function"]] += int(row["live_bytes"])
+    assert sums == collections.Counter({name: counts.mapped for name, counts in EACH.items()})
+    alone = json.loads(report(tool, each.profile, "--mappings", "--json"))
+    assert alone["mappings"] == each.document["mappings"] and "stacks" not in alone
+
+
+@pytest.mark.parametrize("name", ["libjemalloc.so.2", "libmimalloc.so.2", "libtcmalloc_minimal.so.4"])
+def test_what_an_allocator_maps_is_not_the_program_s(lib, tool, programs, tmp_path, name):
+    path = pmem_run.installed(name)
+    if not path:
+        pytest.skip("no %s here" % name)
+    result = pmem_run.Runner("%s:%s" % (lib, path), tmp_path)([programs("mappings.c"), "each"])
+    assert result.code == 0, result.err
+    assert by_function(document(tool, only_profile(result.folder))["mappings"]) == EACH
+
+
+def test_a_child_counts_from_zero_and_knows_what_it_inherited(run, tool, programs):
+    result = run([programs("mappings.c"), "fork"])
+    assert (result.code, result.err) == (0, b"")
+    parent, child = (document(tool, p.path) for p in sorted(pmem_tool.profiles(result.folder), key=lambda p: p.pid))
+    assert by_function(parent["mappings"]) == {"inherited": Counts("mmap", 1, 5 * P, 5 * P),
+                                               "inherited_too": Counts("mmap", 1, 3 * P, 3 * P)}
+    assert by_function(child["mappings"]) == {"child_grows": Counts("mremap", 1, 6 * P, 6 * P),
+                                              "child_maps": Counts("mmap", 1, 2 * P, 2 * P)}
+    assert child["mappings"]["peak_bytes"] == 8 * P
+
+
+def test_threads_that_take_over_each_other_s_addresses(run, tool, programs):
+    result = run([programs("mappings.c"), "threads"])
+    assert (result.code, result.err) == (0, b"")
+    profile = document(tool, only_profile(result.folder))
+    sums = by_function(profile["mappings"])
+    assert profile["mappings"]["mapped_bytes"] == int(result.out.split()[1])
+    assert sums["thread_maps"].calls == 8 * 2000 and sums["thread_maps"].all == 8 * 2000 * 2 * P
+    assert sums["thread_grows"].all == sums["thread_grows"].calls * 5 * P
+    assert profile["losses"]["mappings"] == 0
+
+
+def test_a_handler_that_interrupts_the_recorder_does_not_wait_for_it(run, tool, programs):
+    result = run([programs("mappings.c"), "signals"])
+    assert (result.code, result.err) == (0, b"")
+    profile = document(tool, only_profile(result.folder))
+    sums, lost = by_function(profile["mappings"]), profile["losses"]["mappings"]
+    assert sums["thread_maps"] == Counts("mmap", 20000, 0, 40000 * P)
+    # What is lost is counted: of a pair the first half (nothing is there), or the second (two pages stay).
+    assert profile["mappings"]["mapped_bytes"] <= 2 * P * lost
+
+
+def test_a_program_that_maps_nothing_says_so(run, tool, programs):
+    result = run([programs("to_zero.c")])
+    profile = only_profile(result.folder)
+    assert document(tool, profile)["mappings"] is None
+    assert "The program mapped no memory itself." in report(tool, profile, "--mappings")
+    assert "--mappings." not in report(tool, profile)
+    assert list(csv.DictReader(report(tool, profile, "--mappings", "--csv").splitlines())) == []
+    assert not any(line.startswith("# mappings") for line in pmem_log.find(result.folder)[0][0].read_text().splitlines())
