@@ -197,3 +197,35 @@ def test_a_program_that_maps_nothing_says_so(run, tool, programs):
     assert "--mappings." not in report(tool, profile)
     assert list(csv.DictReader(report(tool, profile, "--mappings", "--csv").splitlines())) == []
     assert not any(line.startswith("# mappings") for line in pmem_log.find(result.folder)[0][0].read_text().splitlines())
+
+
+MIB = 1 << 20
+RESIDENT = {"touched": 8 * MIB, "half_touched": 4 * MIB, "untouched": 0, "shared_touched": 4 * MIB}
+
+
+def test_what_is_resident_of_it_now_and_at_the_end(run, tool, programs):
+    process = run.start([programs("mappings.c"), "resident"], stdin=-1, stdout=-1)
+    assert process.stdout.readline() == b"ready\n"
+    now = json.loads(report(tool, process.pid, "--rss", "--json"))["rss"]
+    process.communicate(b"", timeout=pmem_run.TIMEOUT_S)
+    profile = only_profile(process.folder)
+    end = document(tool, profile)
+    of_each = {stack["frames"][0]["function"]: stack["resident_bytes"] for stack in end["mappings"]["stacks"]}
+    assert of_each == RESIDENT and end["mappings"]["resident_bytes"] == 16 * MIB
+    for rss in (now, end["rss"]):
+        assert rss["mapped_known_bytes"] == 12 * MIB  # shared memory has a line of its own
+        assert 14 * MIB <= rss["mapped_bytes"] <= 15 * MIB and rss["shared_bytes"] == 4 * MIB
+        assert abs(rss["unexplained_bytes"]) <= 64 << 10
+    text = report(tool, profile, "--rss")
+    assert re.search(r"^ +12\.0 MiB +\d+ %  mapped by the program itself \(mmap\): --mappings$", text, re.M)
+    assert re.search(r"^ +2\.\d MiB +\d+ %  other anonymous memory$", text, re.M)
+    words = "Mapped by the program itself: 8.0 MiB by touched (mappings.c:%s), 4.0 MiB by half_touched (mappings.c:%s), 4.0 MiB by"
+    line = r"\d+"
+    assert re.search(re.escape(words).replace("%s", line), " ".join(text.split())), text
+
+
+def test_the_first_page_says_it_where_it_matters(run, tool, programs):
+    result = run([programs("mappings.c"), "resident"], input=b"")
+    text = " ".join(report(tool, only_profile(result.folder)).split())
+    assert re.search(r"Not heap: 84\.0 MiB of the program's own mappings \(mmap\), 16\.0 MiB of it resident; untouched "
+                     r"\(mappings\.c:\d+\) holds 64\.0 MiB, 76 %: --mappings\.", text), text

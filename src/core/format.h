@@ -152,7 +152,7 @@ struct format_rss {
 	_Atomic uint64_t heap;	      /* resident bytes that the live table was asked about */
 	_Atomic uint64_t examined; /* the part of them that was looked at: less than heap: a sample */
 	_Atomic uint64_t cost_ns; /* what the measurement took */
-	uint64_t reserved;
+	_Atomic uint64_t known; /* the part of FORMAT_RSS_MAPPED that struct format_mapping tells of */
 };
 
 struct format_header {
@@ -237,6 +237,7 @@ struct format_header {
 	_Atomic uint32_t mapping_count; /* items of FORMAT_MAPPINGS */
 	uint32_t reserved1;
 	_Atomic uint64_t mapped_peak_bytes; /* most at one time, of all call stacks */
+	uint64_t ranges; /* address in the process: what is mapped now (core/range_leaf.h); 0 = not known */
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");

@@ -154,6 +154,8 @@ static void add_mapping(struct waterfall *w)
 		add_anonymous(w);
 	else
 		w->result.lines[line] += w->mapping.rss;
+	if (line == FORMAT_RSS_SHARED)
+		waterfall_heap_shared(w);
 	w->result.stacks += line == FORMAT_RSS_STACKS;
 	w->previous_start = w->mapping.start;
 	w->previous_end = w->mapping.end;

@@ -25,6 +25,13 @@ enum {
 	WATERFALL_WINDOW_PAGES = LIVE_CELLS_WINDOW / WATERFALL_PAGE,
 };
 
+/* Memory that the program mapped itself. */
+struct waterfall_range {
+	uint64_t start;
+	uint64_t end;
+	uint32_t owner; /* for waterfall_source.resident */
+};
+
 struct waterfall_source {
 	live_cells_copy *program; /* see struct live_cells */
 	live_cells_copy *recorder;
@@ -34,6 +41,10 @@ struct waterfall_source {
 	bool (*pages)(void *context, uint64_t first, uint64_t *entries, size_t count);
 	/* The end of the lowest thread's stack in [start, end); 0 = there is none. */
 	uint64_t (*stack_end)(void *context, uint64_t start, uint64_t end);
+	/* The first range that ends after addr; addr grows.  False: there is none.  NULL: they are not known. */
+	bool (*range)(void *context, uint64_t addr, struct waterfall_range *range);
+	/* Told of resident bytes in a range.  NULL: not wanted. */
+	void (*resident)(void *context, uint32_t owner, uint64_t bytes);
 	void *context;
 	const struct format_memory *memory;
 	const char *profile_name; /* last part of the profile's path; "" = it has none */
@@ -50,6 +61,7 @@ struct waterfall_result {
 	uint64_t stacks;
 	uint64_t heap;
 	uint64_t examined;
+	uint64_t known; /* the part of FORMAT_RSS_MAPPED in ranges */
 };
 
 /* A live table, and how far it has been read in this mapping. */
@@ -81,11 +93,14 @@ struct waterfall {
 	bool is_managed;    /* an allocator keeps free pages here */
 	uint64_t stack_end; /* pages below it are a stack's */
 	uint64_t stack_pages;
+	uint64_t known_pages; /* in ranges that the program mapped itself */
 	uint64_t other_pages;
 	uint64_t examined_pages;
 	uint64_t windows; /* resident ones so far */
 	uint64_t stride;  /* one of so many is examined */
 	struct waterfall_sums sums;
+	struct waterfall_range
+		range; /* the first one that ends after what was looked at last; end 0: not asked yet */
 	struct waterfall_table tables[WATERFALL_TABLES];
 	uint32_t table_count;
 	struct live_cells cells;

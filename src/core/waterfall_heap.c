@@ -11,8 +11,12 @@
 
 enum {
 	WINDOWS_MIN = 16, /* of a mapping, that are examined if it has so many */
-	PATIENCE = 4,	  /* for the sake of WINDOWS_MIN so many times source.examine is examined */
+	SPARSE = 64, /* so many times the resident set is a mapping that is looked at in any case, */
+	PATIENCE = 4, /* for the sake of WINDOWS_MIN so many times source.examine is examined */
 };
+
+/* or up to so many bytes, which takes some milliseconds. */
+#define SPARSE_MAX (UINT64_C(1) << 32)
 
 /* Entries of pagemap (Documentation/admin-guide/mm/pagemap.rst). */
 #define PRESENT (UINT64_C(1) << 63)
@@ -259,6 +263,28 @@ static bool is_resident(const struct waterfall *w, uint64_t entry)
 	return entry & PRESENT && (entry & EXCLUSIVE || w->mapping.shared > 0);
 }
 
+/* Finds the range that addr lies in, or the next one. */
+static bool find_range(struct waterfall *w, uint64_t addr)
+{
+	if (!w->source.range)
+		return false;
+	if (w->range.end <= addr && !w->source.range(w->source.context, addr, &w->range))
+		w->range = (struct waterfall_range){UINT64_MAX, UINT64_MAX, 0};
+	return w->range.start != UINT64_MAX;
+}
+
+static void tell(struct waterfall *w, uint64_t pages)
+{
+	w->known_pages += pages;
+	if (w->source.resident)
+		w->source.resident(w->source.context, w->range.owner, pages * WATERFALL_PAGE);
+}
+
+static bool is_known(struct waterfall *w, uint64_t addr)
+{
+	return find_range(w, addr) && w->range.start <= addr;
+}
+
 static void add_window(struct waterfall *w, uint64_t window, const uint64_t *entries)
 {
 	uint32_t resident = 0;
@@ -270,6 +296,8 @@ static void add_window(struct waterfall *w, uint64_t window, const uint64_t *ent
 			continue;
 		if (addr < w->stack_end)
 			w->stack_pages++;
+		else if (is_known(w, addr))
+			tell(w, 1);
 		else
 			resident |= 1u << i;
 	}
@@ -292,7 +320,7 @@ static void scan_pages(struct waterfall *w)
 			return;
 		for (uint32_t i = 0; i < count; i += WATERFALL_WINDOW_PAGES)
 			add_window(w, addr + i * (uint64_t)WATERFALL_PAGE, &w->entries[i]);
-		seen = w->stack_pages + w->other_pages;
+		seen = w->stack_pages + w->known_pages + w->other_pages;
 		if (seen >= all)
 			return;
 	}
@@ -337,7 +365,7 @@ static uint64_t scale(uint64_t bytes, uint64_t pages, uint64_t whole)
 
 static void forget(struct waterfall *w)
 {
-	w->stack_pages = w->other_pages = w->examined_pages = w->windows = 0;
+	w->stack_pages = w->known_pages = w->other_pages = w->examined_pages = w->windows = 0;
 	w->sums = (struct waterfall_sums){0};
 	for (uint32_t i = 0; i < w->table_count; i++) {
 		w->tables[i].searched = w->mapping.start & ~(uint64_t)(LIVE_CELLS_WINDOW - 1);
@@ -383,19 +411,55 @@ static void divide(struct waterfall *w, uint64_t pages, enum format_rss_line lin
 		w->result.kept_arenas += rest;
 }
 
-void waterfall_heap_add(struct waterfall *w, enum format_rss_line line)
+/* All of the mapping is one range: most are. */
+static bool is_range(struct waterfall *w)
 {
-	uint64_t rss = w->mapping.rss / WATERFALL_PAGE, stack = 0;
+	return is_known(w, w->mapping.start) && w->range.end >= w->mapping.end;
+}
+
+void waterfall_heap_shared(struct waterfall *w)
+{
+	if (is_range(w) && w->source.resident)
+		w->source.resident(w->source.context, w->range.owner, w->mapping.rss);
+}
+
+/* Part of it is.  Where little of many addresses is resident, finding out which pages would take too long. */
+static bool has_range(struct waterfall *w)
+{
+	uint64_t size = w->mapping.end - w->mapping.start;
+
+	return (size <= SPARSE_MAX || size / SPARSE <= w->mapping.rss) &&
+	       find_range(w, w->mapping.start) && w->range.start < w->mapping.end;
+}
+
+static void look(struct waterfall *w)
+{
+	bool stack = w->stack_end != 0;
 
 	forget(w);
-	if (w->stack_end || has_leaf(w)) {
+	if (!stack && is_range(w)) {
+		tell(w, w->mapping.rss / WATERFALL_PAGE);
+	} else if (stack || has_leaf(w) || has_range(w)) {
 		choose_stride(w);
 		scan_pages(w);
 	}
+}
+
+void waterfall_heap_add(struct waterfall *w, enum format_rss_line line)
+{
+	uint64_t rss = w->mapping.rss / WATERFALL_PAGE, all, stack = 0, known = 0;
+
+	look(w);
+	all = w->stack_pages + w->known_pages + w->other_pages;
 	if (w->stack_pages)
-		stack = scale(rss, w->stack_pages, w->stack_pages + w->other_pages);
+		stack = scale(rss, w->stack_pages, all);
+	if (w->known_pages)
+		known = scale(rss, w->known_pages, all);
 	w->result.lines[FORMAT_RSS_STACKS] += stack * WATERFALL_PAGE;
-	w->result.heap += w->examined_pages ? (rss - stack) * WATERFALL_PAGE : 0;
+	w->result.lines[FORMAT_RSS_MAPPED] += known * WATERFALL_PAGE;
+	w->result.known += known * WATERFALL_PAGE;
+	rss -= stack + known;
+	w->result.heap += w->examined_pages ? rss * WATERFALL_PAGE : 0;
 	w->result.examined += w->examined_pages * WATERFALL_PAGE;
-	divide(w, rss - stack, line);
+	divide(w, rss, line);
 }

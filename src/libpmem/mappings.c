@@ -40,7 +40,6 @@ static uintptr_t allocator_start, allocator_size; /* immutable after mappings_in
 static struct lock lock = {.rank = LOCK_MAPPINGS};
 /* Under lock, but for what ranges.h lets be read without. */
 static struct ranges ranges;
-static uint64_t inherited; /* ranges up to this number are a parent's */
 static struct slot *slots;
 static uint32_t slot_count;	      /* a power of two */
 static _Atomic uint64_t latest;	      /* number of the newest range; written under lock */
@@ -131,7 +130,7 @@ static void count_unmapped(void *any, const struct range *part)
 	struct format_mapping *record;
 
 	*(bool *)any = true;
-	if (part->birth <= inherited)
+	if (part->birth <= ranges.inherited)
 		return;
 	record = record_at(part->owner);
 	set(&record->unmapped_bytes, get(&record->unmapped_bytes) + size);
@@ -317,6 +316,50 @@ void mappings_sum(struct mappings_counts *sum)
 	}
 }
 
+/* Not what the parent mapped: whose that was is not known here. */
+static bool find_own(uint64_t addr, struct range *found)
+{
+	bool any;
+
+	while ((any = ranges_next(&ranges, addr, found)) && found->birth <= ranges.inherited)
+		addr = found->end;
+	return any;
+}
+
+bool mappings_next(uint64_t addr, struct waterfall_range *range)
+{
+	struct range found;
+	bool any;
+
+	if (is_empty() || !lock_take(&lock))
+		return false;
+	any = find_own(addr, &found);
+	if (any)
+		*range = (struct waterfall_range){found.start, found.end, found.owner};
+	lock_drop(&lock);
+	return any;
+}
+
+void mappings_clear_resident(void)
+{
+	uint32_t count = atomic_load_explicit(&store_head()->mapping_count, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < count; i++)
+		set(&record_at(i)->resident_bytes, 0);
+}
+
+void mappings_add_resident(uint32_t owner, uint64_t bytes)
+{
+	_Atomic uint64_t *resident = &record_at(owner)->resident_bytes;
+
+	set(resident, get(resident) + bytes);
+}
+
+const void *mappings_place(void)
+{
+	return &ranges;
+}
+
 size_t mappings_size(void)
 {
 	return atomic_load_explicit(&ranges.size, memory_order_relaxed);
@@ -348,7 +391,7 @@ void mappings_fork_child(void)
 	if (!lock_try(&lock))
 		memset((void *)&ranges, 0, sizeof(ranges));
 	lock_reset(&lock);
-	inherited = get(&latest);
+	ranges.inherited = get(&latest);
 	if (slots)
 		memset(slots, 0, slot_count * sizeof(*slots));
 	set(&mapped_bytes, 0);

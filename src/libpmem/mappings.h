@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/waterfall.h"
 #include "libpmem/hook.h"
 
 /* A call that succeeded: [start, end) is what the program got by it. */
@@ -60,6 +61,14 @@ struct mappings_counts {
 };
 void mappings_sum(struct mappings_counts *sum);
 bool mappings_read(uint32_t number, struct mappings_counts *counts);
+
+/* For the waterfall: the first range of the program's that ends after addr; how much of an owner's is resident. */
+bool mappings_next(uint64_t addr, struct waterfall_range *range);
+void mappings_clear_resident(void);
+void mappings_add_resident(uint32_t owner, uint64_t bytes);
+
+/* The map of ranges (core/range_leaf.h). */
+const void *mappings_place(void);
 
 /* Memory that this needs. */
 size_t mappings_size(void);

@@ -12,34 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/range_leaf.h"
+
 enum {
-	RANGES_LEAF = 127, /* ranges in a leaf */
 	RANGES_MAX = 1 << 20, /* 32 MiB; Linux allows a process 65,530 mappings, if nobody changed that */
-};
-
-struct range {
-	uint64_t start;
-	uint64_t end;	/* > start */
-	uint64_t birth; /* the caller's, see ranges_cut() */
-	uint32_t owner; /* likewise */
-	uint32_t reserved;
-};
-
-struct ranges_leaf {
-	struct ranges_leaf *next_free;
-	uint32_t count; /* > 0, unless it is free */
-	uint32_t reserved;
-	struct range items[RANGES_LEAF]; /* by address */
-};
-
-/* Begins zeroed. */
-struct ranges {
-	struct ranges_leaf **leaves; /* by address */
-	uint32_t leaf_count;
-	uint32_t leaf_room;
-	struct ranges_leaf *free_leaves;
-	_Atomic uint32_t count; /* of ranges; may be read without the lock */
-	_Atomic size_t size;	/* bytes of memory; likewise */
 };
 
 /* What to take away: of the ranges that were born no later than latest the parts in [start, end). */

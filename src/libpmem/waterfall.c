@@ -11,6 +11,7 @@
 #include "config.h"
 #include "core/waterfall.h"
 #include "libpmem/live_map.h"
+#include "libpmem/mappings.h"
 #include "libpmem/real.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
@@ -48,6 +49,7 @@ static void find_own(struct format_memory *own)
 void waterfall_init(void)
 {
 	find_own(&store_head()->memory);
+	store_head()->ranges = (uintptr_t)mappings_place();
 }
 
 /* --- how memory is reached -------------------------------------------------------------------- */
@@ -103,6 +105,18 @@ static uint64_t stack_end(void *context, uint64_t start, uint64_t end)
 	return lowest ? (lowest | (WATERFALL_PAGE - 1)) + 1 : 0;
 }
 
+static bool next_range(void *context, uint64_t addr, struct waterfall_range *range)
+{
+	(void)context;
+	return mappings_next(addr, range);
+}
+
+static void add_resident(void *context, uint32_t owner, uint64_t bytes)
+{
+	(void)context;
+	mappings_add_resident(owner, bytes);
+}
+
 /* --- the measurement -------------------------------------------------------------------------- */
 
 static int open_proc(const char *path)
@@ -151,12 +165,15 @@ static bool measure(struct measurement *m)
 		.maps = read_maps,
 		.pages = read_pages,
 		.stack_end = stack_end,
+		.range = next_range,
+		.resident = add_resident,
 		.context = m,
 		.memory = &m->own,
 		.profile_name = profile_name(),
 		.expected = rss_bytes(),
 		.examine = PMEM_RSS_EXAMINE,
 	};
+	mappings_clear_resident();
 	done = waterfall_measure(&m->waterfall);
 	close_all(m);
 	return done;
@@ -184,6 +201,7 @@ static void put(const struct waterfall_result *result, uint64_t cost_ns)
 	set(&rss->heap, result->heap);
 	set(&rss->examined, result->examined);
 	set(&rss->cost_ns, cost_ns);
+	set(&rss->known, result->known);
 	/* Release: all of it. */
 	atomic_store_explicit(&rss->time_ns, store_time(), memory_order_release);
 }

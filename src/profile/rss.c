@@ -16,12 +16,14 @@
 #include "core/version.h"
 #include "profile/given_names.h"
 #include "profile/read.h"
+#include "profile/rss_ranges.h"
 
 /* Of a heap that is larger a sample is looked at: some 0.1 s. */
 #define EXAMINE (UINT64_C(64) << 20)
 
 struct measurement {
 	struct waterfall waterfall;
+	struct rss_ranges ranges;
 	const struct profile *profile;
 	uint32_t pid;
 	int maps;
@@ -51,6 +53,7 @@ bool rss_recorded(const struct profile *profile, struct rss *rss)
 				.stacks = plain64(&from->stacks),
 				.heap = plain64(&from->heap),
 				.examined = plain64(&from->examined),
+				.known = plain64(&from->known),
 			},
 	};
 	for (int i = 0; i < FORMAT_RSS_KINDS; i++)
@@ -114,6 +117,13 @@ static uint64_t stack_end(void *context, uint64_t start, uint64_t end)
 	return lowest ? (lowest | (WATERFALL_PAGE - 1)) + 1 : 0;
 }
 
+static bool next_range(void *context, uint64_t addr, struct waterfall_range *range)
+{
+	struct measurement *m = context;
+
+	return rss_ranges_next(&m->ranges, addr, range);
+}
+
 static int open_proc(uint32_t pid, const char *name)
 {
 	char path[64];
@@ -165,6 +175,7 @@ static void close_all(struct measurement *m)
 		close(m->pages);
 	if (m->memory >= 0)
 		close(m->memory);
+	free(m->ranges.items);
 	free(m);
 }
 
@@ -178,7 +189,10 @@ static uint64_t now_ns(void)
 
 static bool run(struct measurement *m, struct error *err)
 {
+	const struct rss_ranges_source ranges = {copy_memory, m, m->profile->header.ranges};
 	const char *slash = strrchr(m->profile->path, '/');
+
+	rss_ranges_read(&m->ranges, &ranges);
 
 	m->waterfall.source = (struct waterfall_source){
 		.program = copy_memory,
@@ -186,6 +200,7 @@ static bool run(struct measurement *m, struct error *err)
 		.maps = read_maps,
 		.pages = read_pages,
 		.stack_end = stack_end,
+		.range = next_range,
 		.context = m,
 		.memory = &m->profile->header.memory,
 		.profile_name = slash ? slash + 1 : m->profile->path,

@@ -362,6 +362,7 @@ static void put_rss(struct json *json, const struct rss *rss)
 		snprintf(key, sizeof(key), "%s_bytes", rss_line_name((enum format_rss_line)i));
 		json_key_uint(json, key, lines->lines[i]);
 	}
+	json_key_uint(json, "mapped_known_bytes", lines->known);
 	json_key_int(json, "unexplained_bytes", waterfall_unexplained(lines));
 	json_key_uint(json, "swapped_bytes", lines->swapped);
 	json_key_string(json, "allocator", rss_allocator_name(rss->allocator));

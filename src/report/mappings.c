@@ -15,7 +15,7 @@
 #include "report/table.h"
 #include "report/verdict_words.h"
 
-enum { ROWS = 10, FRAMES = 8, MATTERS_PART = 4 };
+enum { ROWS = 10, FRAMES = 8, SITES_NAMED = 3, MATTERS_PART = 4 };
 
 #define MATTERS_LEAST (UINT64_C(1) << 20)
 
@@ -107,6 +107,68 @@ void mappings_words(const struct report *mapped, FILE *file)
 	put_who(mapped, file);
 	fputs(": --mappings. ", file);
 	put_growth(mapped, file);
+}
+
+/* Of a process that runs only what it mapped is known by call stack, not what of that is resident. */
+static uint64_t weight(const struct report *mapped, uint32_t stack)
+{
+	const struct profile_stack *from = &mapped->profile->stacks[stack];
+
+	return mapped->profile->is_live ? profile_live_bytes(&from->counts) : from->resident_bytes;
+}
+
+/* Sums by place of the site, to be freed; NULL: no memory. */
+static uint64_t *weights(const struct report *mapped)
+{
+	uint64_t *sums = calloc((size_t)places_limit(mapped->places) + 1, sizeof(*sums));
+
+	for (uint32_t i = 0; sums && i < mapped->profile->stack_count; i++)
+		if (mapped->sites->of_stack[i] != SITES_NONE)
+			sums[mapped->sites->of_stack[i]] += weight(mapped, i);
+	return sums;
+}
+
+static const struct site *heaviest(const struct report *mapped, const uint64_t *sums)
+{
+	const struct site *best = NULL, *site;
+
+	for (uint32_t i = 0; i < mapped->sites->count; i++) {
+		site = &mapped->sites->items[i];
+		if (sums[site->place] && (!best || sums[site->place] > sums[best->place]))
+			best = site;
+	}
+	return best;
+}
+
+static void put_weights(const struct report *mapped, uint64_t *sums, FILE *file)
+{
+	const struct site *site;
+	char bytes[UNITS_SIZE];
+	struct name name;
+
+	for (int i = 0; i < SITES_NAMED && (site = heaviest(mapped, sums)); i++) {
+		name = name_of_site(mapped, site);
+		fprintf(file, "%s%s by ", i ? ", " : "Mapped by the program itself: ",
+			units_bytes(sums[site->place], bytes));
+		name_in_text(mapped, &name, file);
+		sums[site->place] = 0;
+	}
+	fputs(". ", file);
+}
+
+void mappings_resident_words(const struct report *report, FILE *file)
+{
+	struct report mapped;
+	struct error err;
+	uint64_t *sums;
+
+	if (!mappings_open(report, &mapped, &err))
+		return;
+	sums = weights(&mapped);
+	if (sums && heaviest(&mapped, sums))
+		put_weights(&mapped, sums, file);
+	free(sums);
+	report_close(&mapped);
 }
 
 /* --- the view --------------------------------------------------------------------------------- */

@@ -15,6 +15,9 @@ bool mappings_open(const struct report *report, struct report *mapped, struct er
 void mappings_words(const struct report *mapped, FILE *file);
 bool mappings_matter(const struct profile *profile);
 
+/* Who mapped most of what is resident, for --rss. */
+void mappings_resident_words(const struct report *report, FILE *file);
+
 /* The member "mappings" of the document: null without any. */
 bool mappings_json(const struct report *report, struct json *json, struct error *err);
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "report/head.h"
+#include "report/mappings.h"
 #include "report/page.h"
 #include "report/report.h"
 #include "report/rss_words.h"
@@ -25,6 +26,24 @@ static bool is_shown(const struct rss *rss, int line)
 	return line <= FORMAT_RSS_KEPT || rss->lines.lines[line] > 0;
 }
 
+/* What the program is known to have mapped, and other anonymous memory, are two rows. */
+static void print_line(const struct report *report, const struct rss *rss, enum format_rss_line line)
+{
+	const struct waterfall_result *lines = &rss->lines;
+	uint64_t part = lines->lines[line], known = 0;
+	char bytes[UNITS_SIZE];
+
+	if (line == FORMAT_RSS_MAPPED && lines->known) {
+		known = lines->known < part ? lines->known : part;
+		print_row(report, units_bytes(known, bytes), known, lines->total,
+			  "mapped by the program itself (mmap): --mappings");
+		part -= known;
+	}
+	if (known ? part > 0 : is_shown(rss, line))
+		print_row(report, units_bytes(part, bytes), part, lines->total,
+			  known ? "other anonymous memory" : rss_words_line(line));
+}
+
 static void print_table(const struct report *report, const struct rss *rss)
 {
 	const struct waterfall_result *lines = &rss->lines;
@@ -35,9 +54,7 @@ static void print_table(const struct report *report, const struct rss *rss)
 	fprintf(out->file, "%s%12s  %6s  what%s\n", output_style(out, OUTPUT_DIM), "bytes", "share",
 		output_style(out, OUTPUT_PLAIN));
 	for (int i = 0; i < FORMAT_RSS_KINDS; i++)
-		if (is_shown(rss, i))
-			print_row(report, units_bytes(lines->lines[i], bytes), lines->lines[i],
-				  lines->total, rss_words_line(i));
+		print_line(report, rss, (enum format_rss_line)i);
 	if (unexplained > 0)
 		print_row(report, units_bytes((uint64_t)unexplained, bytes), (uint64_t)unexplained,
 			  lines->total, "unexplained");
@@ -62,6 +79,8 @@ static void print_notes(const struct report *report, const struct rss *rss)
 	if (lines->swapped)
 		fprintf(text.file, "Another %s are swapped out. ",
 			units_bytes(lines->swapped, swapped));
+	if (lines->known >= lines->total / 50 && profile_maps(report->profile))
+		mappings_resident_words(report, text.file);
 	fputs("Who holds the live blocks: pmem report.", text.file);
 	page_text_end(&text, report->out, PAGE_INDENT);
 }

@@ -2,7 +2,7 @@
 /*
  * mappings.c - maps memory in every way; what each function must be charged with is in tests/test_mappings.py.
  *
- *   mappings each | fork | threads | signals
+ *   mappings each | fork | threads | signals | resident
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -216,6 +216,32 @@ static void each(void)
 	CHECK(munmap(reserve(P), P) == 0);
 }
 
+/* --- resident -------------------------------------------------------------------------------- */
+
+#define MIB ((size_t)1 << 20)
+
+MAPS(touched, NULL, 8 * MIB, ANON)
+MAPS(half_touched, NULL, 8 * MIB, ANON)
+MAPS(untouched, NULL, 64 * MIB, ANON | MAP_NORESERVE)
+MAPS(shared_touched, NULL, 4 * MIB, MAP_SHARED | MAP_ANONYMOUS)
+
+/* Maps that lie side by side are one to the kernel.  Waits for its input to end. */
+static void resident(void)
+{
+	char *maps[] = {touched(NULL), half_touched(NULL), untouched(NULL), shared_touched(NULL)};
+	const size_t sizes[] = {8 * MIB, 4 * MIB, 0, 4 * MIB};
+	char *unseen;
+
+	for (int i = 0; i < 4; i++)
+		memset(maps[i], 1, sizes[i]);
+	unseen = (char *)syscall(SYS_mmap, NULL, 2 * MIB, RW, ANON, -1, 0);
+	memset(unseen, 1, 2 * MIB);
+	puts("ready");
+	fflush(stdout);
+	while (getchar() != EOF)
+		continue;
+}
+
 /* --- a child ---------------------------------------------------------------------------------- */
 
 NOINLINE void child_grows(char *old)
@@ -339,6 +365,8 @@ int main(int argc, char **argv)
 		threads();
 	else if (!strcmp(what, "signals"))
 		signals();
+	else if (!strcmp(what, "resident"))
+		resident();
 	else
 		return 2;
 	return 0;
