@@ -40,7 +40,7 @@ def runs(lib, programs, tmp_path_factory):
     program = programs("verdicts.c")
     processes = {kind: tool.start("run", "-o", "x.prof", program, kind, SECONDS, env={"PMEM_TIMELINE_MS": "40"},
                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-                 for kind in FUNCTIONS}
+                 for kind in [*FUNCTIONS, "mapped"]}
     return {kind: Run(tool, process) for kind, process in processes.items()}
 
 
@@ -100,3 +100,21 @@ def test_other_kinds_are_not_blamed(runs):
     for kind in ("sawtooth", "step", "plateau"):
         assert "(p < " not in runs[kind].text and "grow" not in runs[kind].verdict, runs[kind].verdict
     assert "(p < " not in runs["filling"].text
+
+
+def test_growth_by_mmap_is_not_the_heap_s(runs):
+    """4,000 pages in 5 s, past malloc."""
+    run = runs["mapped"]
+    assert run.process["class"] in ("none", "plateau", "step") and not [v for v in run.sites if v["class"] == "leak"]
+    mappings = run.document["mappings"]
+    whole, culprit = mappings["verdicts"]
+    rate = 4000 * 4 * KIB / SECONDS
+    for verdict in (whole, culprit):
+        assert verdict["class"] == "leak" and abs(verdict["rate_bytes_per_s"] / rate - 1) < 0.05
+    assert culprit["function"] == "map_more"
+    stack, = [s for s in mappings["stacks"] if s["id"] == culprit["stack_id"]]
+    assert (stack["entry"], stack["calls"], stack["mapped_bytes"]) == ("mmap", mappings["calls"], mappings["mapped_bytes"])
+    words = r"1\d\d\.\d MiB/min since \d\d:\d\d:\d\d, steady \(p < 0\.001\); none of its [34],\d{3} mappings was unmapped"
+    assert re.search(r"Not heap: 15\.\d MiB of the program's own mappings \(mmap\), 15\.\d MiB of it resident, 15\.\d MiB by map_more "
+                     r"\(verdicts\.c:\d+\): --mappings\. map_more \(verdicts\.c:\d+\) grows " + words, run.text), run.text
+    assert re.search(r"^  mapped   15\.\d MiB by the program itself \(mmap\): growing 1\d\d\.\d MiB/min since \S+: map_more ", run.summary, re.M)

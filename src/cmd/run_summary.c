@@ -24,6 +24,7 @@
 #include "profile/profile.h"
 #include "profile/rss.h"
 #include "profile/unseen.h"
+#include "report/mappings.h"
 #include "report/rss_words.h"
 
 /* OTHERS_READ: of a build's thousands of profiles those with the largest peaks are looked into for growth. */
@@ -220,6 +221,19 @@ static void print_unseen(const struct profile *profile, FILE *file)
 	run_say(file, text);
 }
 
+/* What the program maps itself, where that is a considerable part. */
+static void print_mapped(const struct profile *profile, FILE *file)
+{
+	struct run_verdict verdict;
+	char bytes[UNITS_SIZE];
+
+	if (!mappings_matter(profile))
+		return;
+	run_verdict(profile->mapped, &verdict);
+	print_line(file, "  mapped   %s by the program itself (mmap): %s",
+		   units_bytes(profile_live_bytes(&profile->mapped->totals), bytes), verdict.text);
+}
+
 /* next: the path of the profile to look at. */
 static void print_main(const struct run_summary *summary, const struct profile *profile,
 		       const char *next, FILE *file)
@@ -249,6 +263,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 	print_line(file, "  verdict  %s", verdict.text);
 	if (verdict.limit[0])
 		print_line(file, "  limit    %s", verdict.limit);
+	print_mapped(profile, file);
 	print_rss(profile, file);
 	print_cost(profile, summary->child->duration_ns, file);
 	print_line(file, "  next     pmem report %s    pmem html %s", path, path);

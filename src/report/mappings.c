@@ -64,57 +64,12 @@ bool mappings_matter(const struct profile *profile)
 	return bytes >= MATTERS_LEAST && bytes >= heap / MATTERS_PART;
 }
 
-static void put_who(const struct report *mapped, FILE *file)
-{
-	const struct site *site = mapped->sites->items;
-	char bytes[UNITS_SIZE], share[UNITS_SIZE];
-	struct name name;
-
-	if (!mapped->sites->count || !site->counts.live_bytes)
-		return;
-	name = name_of_site(mapped, site);
-	fputs("; ", file);
-	name_in_text(mapped, &name, file);
-	fprintf(file, " holds %s, %s", units_bytes(site->counts.live_bytes, bytes),
-		units_share(site->counts.live_bytes, mapped_now(mapped->profile), share));
-}
-
-/* The site that grows, if one does. */
-static void put_growth(const struct report *mapped, FILE *file)
-{
-	const struct verdict *culprit = verdicts_culprit(mapped->verdicts);
-	const struct site *site = culprit ? verdicts_site(mapped->sites, culprit) : NULL;
-	struct name name;
-
-	if (!site)
-		return;
-	name = name_of_site(mapped, site);
-	name_in_text(mapped, &name, file);
-	fputs(" grows ", file);
-	verdict_words_rate(mapped->profile, culprit, file);
-	fputs(". ", file);
-}
-
-void mappings_words(const struct report *mapped, FILE *file)
-{
-	uint64_t measured = resident(mapped->profile);
-	char bytes[UNITS_SIZE], some[UNITS_SIZE];
-
-	fprintf(file, "Not heap: %s of the program's own mappings (mmap)",
-		units_bytes(mapped_now(mapped->profile), bytes));
-	if (measured)
-		fprintf(file, ", %s of it resident", units_bytes(measured, some));
-	put_who(mapped, file);
-	fputs(": --mappings. ", file);
-	put_growth(mapped, file);
-}
-
-/* Of a process that runs only what it mapped is known by call stack, not what of that is resident. */
+/* Where it was not measured what of it is resident, all that is mapped counts. */
 static uint64_t weight(const struct report *mapped, uint32_t stack)
 {
 	const struct profile_stack *from = &mapped->profile->stacks[stack];
 
-	return mapped->profile->is_live ? profile_live_bytes(&from->counts) : from->resident_bytes;
+	return resident(mapped->profile) ? from->resident_bytes : profile_live_bytes(&from->counts);
 }
 
 /* Sums by place of the site, to be freed; NULL: no memory. */
@@ -138,6 +93,57 @@ static const struct site *heaviest(const struct report *mapped, const uint64_t *
 			best = site;
 	}
 	return best;
+}
+
+/* Who has most of it: of what is resident, where that was measured. */
+static void put_who(const struct report *mapped, FILE *file)
+{
+	uint64_t *sums = weights(mapped);
+	const struct site *site = sums ? heaviest(mapped, sums) : NULL;
+	char bytes[UNITS_SIZE];
+	struct name name;
+
+	if (site) {
+		name = name_of_site(mapped, site);
+		fprintf(file, ", %s by ", units_bytes(sums[site->place], bytes));
+		name_in_text(mapped, &name, file);
+	}
+	free(sums);
+}
+
+/* The site that grows, if one does. */
+static void put_growth(const struct report *mapped, FILE *file)
+{
+	const struct verdict *culprit = verdicts_culprit(mapped->verdicts);
+	const struct site *site = culprit ? verdicts_site(mapped->sites, culprit) : NULL;
+	struct limit limit;
+	struct name name;
+
+	if (!site)
+		return;
+	name = name_of_site(mapped, site);
+	name_in_text(mapped, &name, file);
+	fputs(" grows ", file);
+	verdict_words_rate(mapped->profile, culprit, file);
+	fputs(". ", file);
+	if (!verdicts_limit(mapped->profile, &mapped->growth, mapped->verdicts, &limit))
+		return;
+	verdict_words_limit(mapped->profile, &limit, "At", file);
+	fputs(". ", file);
+}
+
+void mappings_words(const struct report *mapped, FILE *file)
+{
+	uint64_t measured = resident(mapped->profile);
+	char bytes[UNITS_SIZE], some[UNITS_SIZE];
+
+	fprintf(file, "Not heap: %s of the program's own mappings (mmap)",
+		units_bytes(mapped_now(mapped->profile), bytes));
+	if (measured)
+		fprintf(file, ", %s of it resident", units_bytes(measured, some));
+	put_who(mapped, file);
+	fputs(": --mappings. ", file);
+	put_growth(mapped, file);
 }
 
 static void put_weights(const struct report *mapped, uint64_t *sums, FILE *file)

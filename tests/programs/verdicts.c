@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verdicts.c - one kind of growth, compressed into a few seconds: verdicts leak|filling|sawtooth|step|plateau|hidden SECONDS.
+ * verdicts.c - one kind of growth, compressed into a few seconds: verdicts leak|filling|sawtooth|step|plateau|hidden|mapped SECONDS.
  *
  * What is held follows from the time since the start, not from the number of turns: a busy machine changes nothing.  hidden is a slow leak
- * beside 40 MiB, of which some come and go.
+ * beside 40 MiB, of which some come and go.  mapped grows past malloc, with a heap that does not.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -58,6 +59,16 @@ __attribute__((noinline)) static void load(unsigned wanted)
 		held[held_count] = calloc(1, KIB);
 }
 
+/* Pages, each a mapping of its own. */
+__attribute__((noinline)) static void map_more(unsigned wanted)
+{
+	for (; held_count < wanted; held_count++) {
+		held[held_count] = mmap(NULL, 4 * KIB, PROT_READ | PROT_WRITE,
+					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset(held[held_count], 1, 1);
+	}
+}
+
 /* 40 buffers of 1 MiB; one in ten is not there. */
 __attribute__((noinline)) static void serve(void)
 {
@@ -86,6 +97,8 @@ static void turn(const char *kind)
 		load(share < 0.5 ? 1000 : 2000);
 	else if (strcmp(kind, "plateau") == 0)
 		load(share < 0.12 ? (unsigned)(share / 0.12 * 2000) : 2000);
+	else if (strcmp(kind, "mapped") == 0)
+		map_more((unsigned)(share * MANY));
 	else
 		remember((unsigned)(share * 400));
 	if (strcmp(kind, "hidden") == 0)
