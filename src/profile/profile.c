@@ -183,6 +183,7 @@ static bool finish(struct reader *reader, const char *path, struct profile **pro
 	       (reader->image.fd < 0 || given_names_look_up(&reader->profile));
 	end_reading(reader);
 	if (done) {
+		read_mapped_renew(reader);
 		*profile = &reader->profile;
 		return true;
 	}
@@ -214,6 +215,7 @@ static bool open_part(const char *path, const struct bundle *bundle, struct prof
 	if (!open_bytes(path, part->bytes, part->size, &opened, err))
 		return false;
 	if (bundle_apply(bundle, opened, err)) {
+		read_mapped_renew((struct reader *)opened);
 		*profile = opened;
 		return true;
 	}

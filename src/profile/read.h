@@ -34,6 +34,7 @@ struct reader {
 	uint32_t mapping_limit;	 /* of them */
 	uint32_t mapping_count;	 /* call stacks of theirs, behind the last one in profile.stacks */
 	uint32_t mapping_series; /* likewise in profile.series */
+	struct profile *mapped;	 /* profile.mapped */
 };
 
 /* What the profile keeps until it is closed; returns memory (NULL stays NULL). */
@@ -69,8 +70,9 @@ bool read_mappings(struct reader *reader);
 /* The figures of a record, made consistent.  False: they were not. */
 bool read_mappings_counts(const struct format_mapping *mapping, struct profile_counts *counts);
 
-/* profile.mapped.  After all others. */
+/* profile.mapped.  After all others; and anew when what it shares with the profile has changed. */
 bool read_mapped(struct reader *reader);
+void read_mapped_renew(struct reader *reader);
 
 /* read_counts.c: counts, thread_counts and the header that they belong to. */
 bool read_counts(struct reader *reader);

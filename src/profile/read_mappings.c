@@ -48,8 +48,10 @@ bool read_mappings_counts(const struct format_mapping *mapping, struct profile_c
 /* Points as if what was mapped were the heap. */
 static bool copy_points(struct reader *reader, struct profile *mapped)
 {
-	mapped->points = reader_alloc(reader, mapped->point_count, sizeof(*mapped->points));
-	for (uint32_t i = 0; mapped->points && i < mapped->point_count; i++) {
+	uint32_t count = reader->profile.point_count;
+
+	mapped->points = reader_alloc(reader, count, sizeof(*mapped->points));
+	for (uint32_t i = 0; mapped->points && i < count; i++) {
 		mapped->points[i] = reader->profile.points[i];
 		mapped->points[i].live_bytes = mapped->points[i].mapped_bytes;
 		mapped->points[i].alloc_bytes = mapped->points[i].alloc_count = 0;
@@ -57,16 +59,16 @@ static bool copy_points(struct reader *reader, struct profile *mapped)
 	return mapped->points != NULL;
 }
 
-bool read_mapped(struct reader *reader)
+void read_mapped_renew(struct reader *reader)
 {
-	struct profile *profile = &reader->profile, *mapped;
+	const struct profile *profile = &reader->profile;
+	struct profile *mapped = reader->mapped;
+	struct profile_point *points = mapped->points;
 
-	mapped = reader_alloc(reader, 1, sizeof(*mapped));
-	if (!mapped)
-		return false;
 	*mapped = *profile;
 	mapped->mapped = NULL;
 	mapped->is_mapped = true;
+	mapped->points = points;
 	mapped->stacks = profile->stacks + profile->stack_count;
 	mapped->stack_count = reader->mapping_count;
 	mapped->series = profile->series + profile->series_count;
@@ -76,6 +78,14 @@ bool read_mapped(struct reader *reader)
 	mapped->header.peak_bytes = plain64(&profile->header.mapped_peak_bytes);
 	mapped->header.sample_bytes = 0;
 	mapped->thread_count = 0;
-	profile->mapped = mapped;
-	return copy_points(reader, mapped);
+}
+
+bool read_mapped(struct reader *reader)
+{
+	reader->mapped = reader_alloc(reader, 1, sizeof(*reader->mapped));
+	if (!reader->mapped || !copy_points(reader, reader->mapped))
+		return false;
+	reader->profile.mapped = reader->mapped;
+	read_mapped_renew(reader);
+	return true;
 }

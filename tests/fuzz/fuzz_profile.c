@@ -116,6 +116,17 @@ static void check_stack(const struct profile *profile, const struct profile_stac
 	require(sum != 1 || stack->sizes || stack->lifetimes);
 }
 
+/* A second profile on the same nodes; what it has beside is the first one's. */
+static void check_mapped(const struct profile *profile)
+{
+	const struct profile *mapped = profile->mapped;
+
+	require(mapped && mapped->is_mapped && !mapped->mapped);
+	require(mapped->stacks == profile->stacks + profile->stack_count);
+	for (uint32_t i = 0; i < mapped->stack_count; i++)
+		require(mapped->stacks[i].counts.peak_bytes >= 0);
+}
+
 static void check_timeline(const struct profile *profile)
 {
 	for (uint32_t i = 1; i < profile->point_count; i++)
@@ -139,6 +150,10 @@ static void check(const struct profile *profile)
 	for (uint32_t i = 0; i < profile->thread_count; i++)
 		require(strlen(profile->threads[i].name) < sizeof(profile->threads[i].name));
 	check_timeline(profile);
+	if (!profile->is_mapped) {
+		check_mapped(profile);
+		check(profile->mapped);
+	}
 	require(profile->totals.free_bytes <= profile->totals.alloc_bytes);
 	require(strlen(profile->damage) < sizeof(profile->damage));
 	require((profile->damage_count > 0) == (profile->damage[0] != '\0'));

@@ -259,6 +259,16 @@ static inline uint32_t fixture_stack(struct fixture *f, const uint32_t *frames, 
 	return id;
 }
 
+/* A new record of what a call stack maps itself. */
+static inline struct format_mapping *fixture_mapping(struct fixture *f, uint32_t id)
+{
+	struct format_mapping *mapping = fixture_take(f, FORMAT_MAPPINGS, sizeof(*mapping),
+						      &f->first->header.mapping_count);
+
+	atomic_store(&mapping->stack_id, id);
+	return mapping;
+}
+
 /* Thread index (made with all before it). */
 static inline struct format_thread *fixture_thread(struct fixture *f, uint32_t index)
 {

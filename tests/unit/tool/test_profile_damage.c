@@ -51,6 +51,13 @@ static void fill(struct fixture *f)
 		counter->free_bytes = 100;
 		if (i % 50 == 0)
 			fixture_widen(f, counter)->alloc_count = 1;
+		if (i % 3 == 0) {
+			struct format_mapping *mapping = fixture_mapping(f, id);
+
+			mapping->call_count = 2;
+			mapping->mapped_bytes = 8192;
+			mapping->unmapped_bytes = mapping->peak_bytes = 4096;
+		}
 		series = fixture_take(f, FORMAT_SERIES, sizeof(*series), &header->series_count);
 		series->stack_id = id;
 		series->samples[0].time_ns = i + 1;
