@@ -133,6 +133,26 @@ def test_the_log_says_it_in_one_line(each):
         tuple(mappings[k] for k in ("mapped_bytes", "mapped_in_all_bytes", "unmapped_bytes", "calls")))
 
 
+def test_info_and_the_exported_log_say_it_too(each, tool):
+    mappings = each.document["mappings"]
+    info = tool("info", each.profile).stdout.decode()
+    assert re.search(r"^ +mapped +415\.4 KiB by the program itself \(mmap\), peak 416\.0 KiB, 12\.3 MiB in all in 1,030 calls; "
+                     "no part of the heap$", info, re.M), info
+    facts = json.loads(tool("info", "--json", each.profile).stdout)["mappings"]
+    assert facts == {**{k: mappings[k] for k in facts if k != "stacks"}, "stacks": len(mappings["stacks"])}
+    log = tool("export", "--format", "log", each.profile)
+    assert log.stderr == b"" and "# mappings: %d mapped now, " % mappings["mapped_bytes"] in log.stdout.decode()
+    collapsed = tool("export", "--format", "collapsed", each.profile)
+    assert collapsed.stderr == b"" and sum(int(line.rsplit(b" ", 1)[1]) for line in collapsed.stdout.splitlines()) == P
+
+
+def test_a_bundle_has_it_with_names(each, tool):
+    made = tool("bundle", "-o", "x.bundle", each.profile)
+    assert made.returncode == 0, made.stderr
+    assert document(tool, made.folder / "x.bundle")["mappings"] == each.document["mappings"]
+    assert "x.bundle" in report(tool, made.folder / "x.bundle", "--mappings").splitlines()[0]
+
+
 def test_the_view_and_the_table_for_programs(each, tool):
     text = report(tool, each.profile, "--mappings", "--top", "100")
     rows = re.findall(r"^ +([\d.]+ [KM]?i?B) +([\d,]+) +- +([\d.]+ [KM]iB)  (\w+) +mappings\.c:\d+$", text, re.M)
@@ -226,6 +246,10 @@ def test_what_is_resident_of_it_now_and_at_the_end(run, tool, programs):
 
 def test_the_first_page_says_it_where_it_matters(run, tool, programs):
     result = run([programs("mappings.c"), "resident"], input=b"")
-    text = " ".join(report(tool, only_profile(result.folder)).split())
+    profile = only_profile(result.folder)
+    text = " ".join(report(tool, profile).split())
     assert re.search(r"Not heap: 84\.0 MiB of the program's own mappings \(mmap\), 16\.0 MiB of it resident, "
                      r"8\.0 MiB by touched \(mappings\.c:\d+\): --mappings\.", text), text
+    exported = tool("export", "--format", "collapsed", profile)
+    assert exported.returncode == 0
+    assert b"what the program mapped itself, 84.0 MiB by mmap, is not in it: pmem report --mappings" in exported.stderr

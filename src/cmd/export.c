@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/overwrite.h"
 #include "cmd/symbol_options.h"
 #include "export/export.h"
 #include "profile/find.h"
+#include "report/mappings.h"
 #include "report/report.h"
 
 enum { NEXT = -1, OPTION_FORMAT = 256, OPTION_VALUE, OPTION_LIST, OPTION_HELP };
@@ -215,6 +217,21 @@ static bool write_file(const struct request *request, const struct export_source
 	return finish(file, request->output, ok ? err : &(struct error){""}) && ok;
 }
 
+/* The formats of viewers have no place for it beside the heap. */
+static void note_mappings(const struct profile *profile, const char *format)
+{
+	struct error note;
+	char bytes[UNITS_SIZE];
+
+	if (!mappings_matter(profile) || strcmp(format, "log") == 0 || strcmp(format, "json") == 0)
+		return;
+	error_set(
+		&note,
+		"what the program mapped itself, %s by mmap, is not in it: pmem report --mappings",
+		units_bytes(profile_live_bytes(&profile->mapped->totals), bytes));
+	cmd_fail("export", &note);
+}
+
 static bool write_profile(const struct request *request, const struct profile *profile,
 			  struct error *err)
 {
@@ -230,6 +247,8 @@ static bool write_profile(const struct request *request, const struct profile *p
 	ok = write_file(request, &source, err);
 	if (ok && note.text[0])
 		cmd_fail("export", &note);
+	if (ok)
+		note_mappings(profile, request->format->name);
 	names_free(source.names);
 	return ok;
 }

@@ -93,6 +93,21 @@ static void put_totals(struct json *json, const struct profile *profile)
 	json_end(json);
 }
 
+/* What the program maps itself; zeros if that is nothing. */
+static void put_mappings(struct json *json, const struct profile *profile)
+{
+	const struct profile *mapped = profile->mapped;
+
+	open_object(json, "mappings");
+	json_key_uint(json, "mapped_bytes", profile_live_bytes(&mapped->totals));
+	json_key_uint(json, "mapped_in_all_bytes", mapped->totals.alloc_bytes);
+	json_key_uint(json, "unmapped_bytes", mapped->totals.free_bytes);
+	json_key_uint(json, "calls", mapped->totals.alloc_count);
+	json_key_uint(json, "peak_bytes", get(&mapped->header.peak_bytes));
+	json_key_uint(json, "stacks", mapped->stack_count);
+	json_end(json);
+}
+
 static void put_counts(struct json *json, const struct profile *profile)
 {
 	open_object(json, "counts");
@@ -158,6 +173,7 @@ void info_json_print(const struct profile *profile, FILE *file)
 	put_process(&json, profile);
 	put_recording(&json, profile);
 	put_totals(&json, profile);
+	put_mappings(&json, profile);
 	put_counts(&json, profile);
 	put_losses(&json, profile);
 	put_file(&json, profile);

@@ -143,6 +143,24 @@ static void put_heap(const struct profile *profile, const struct output *out)
 		profile->totals.alloc_count == 1 ? "" : "s");
 }
 
+static void put_mapped(const struct profile *profile, const struct output *out)
+{
+	char now[UNITS_SIZE], peak[UNITS_SIZE], all[UNITS_SIZE], calls[UNITS_SIZE];
+	const struct profile *mapped = profile->mapped;
+
+	if (!profile_maps(profile))
+		return;
+	begin(out, "mapped");
+	fprintf(out->file,
+		"%s by the program itself (mmap), peak %s, %s in all in %s call%s; no part of the "
+		"heap\n",
+		units_bytes(profile_live_bytes(&mapped->totals), now),
+		units_bytes(get(&mapped->header.peak_bytes), peak),
+		units_bytes(mapped->totals.alloc_bytes, all),
+		units_count(mapped->totals.alloc_count, calls),
+		mapped->totals.alloc_count == 1 ? "" : "s");
+}
+
 static void put_count(const struct output *out, uint64_t count, const char *one, const char *more)
 {
 	char text[UNITS_SIZE];
@@ -292,6 +310,7 @@ void info_text_print(const struct profile *profile, const struct output *out)
 	put_partial(profile, out);
 	put_recorded(profile, out);
 	put_heap(profile, out);
+	put_mapped(profile, out);
 	put_losses(profile, out);
 	put_coverage(profile, out);
 	put_contents(profile, out);

@@ -77,6 +77,20 @@ static void put_losses(const struct profile *profile, FILE *file)
 	fputc('\n', file);
 }
 
+static void put_mappings(const struct profile *profile, FILE *file)
+{
+	const struct profile_counts *totals;
+
+	if (!profile_maps(profile))
+		return;
+	totals = &profile->mapped->totals;
+	fprintf(file,
+		"# mappings: %" PRIu64 " mapped now, %" PRIu64 " in all, %" PRIu64
+		" unmapped, calls %" PRIu64 "\n",
+		profile_live_bytes(totals), totals->alloc_bytes, totals->free_bytes,
+		totals->alloc_count);
+}
+
 static void put_head(const struct profile *profile, FILE *file)
 {
 	const struct format_header *header = &profile->header;
@@ -94,6 +108,7 @@ static void put_head(const struct profile *profile, FILE *file)
 	fprintf(file, " peak=%" PRIu64 " rss=%" PRIu64 " own=%" PRIu64, peak > live ? peak : live,
 		rss, export_header(&header->own_bytes));
 	put_losses(profile, file);
+	put_mappings(profile, file);
 	fputs("[  0]", file);
 	for (i = 0; i < RULER; i++)
 		fputc('=', file);
