@@ -177,6 +177,12 @@ def test_what_an_allocator_maps_is_not_the_program_s(lib, tool, programs, tmp_pa
     assert by_function(document(tool, only_profile(result.folder))["mappings"]) == EACH
 
 
+def test_a_sample_of_the_blocks_has_all_of_it(run, tool, programs):
+    result = run([programs("mappings.c"), "each"], env={"PMEM_SAMPLE": "512k"})
+    assert (result.code, result.err) == (0, b"")
+    assert by_function(document(tool, only_profile(result.folder))["mappings"]) == EACH
+
+
 def test_a_child_counts_from_zero_and_knows_what_it_inherited(run, tool, programs):
     result = run([programs("mappings.c"), "fork"])
     assert (result.code, result.err) == (0, b"")

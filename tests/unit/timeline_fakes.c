@@ -25,6 +25,7 @@
 _Atomic bool sys_sandbox;
 struct format_first_block *store_first;
 uint32_t fakes_block_limit[FORMAT_KINDS];
+struct mappings_counts fakes_mapped[200];
 static char *blocks[FORMAT_KINDS];
 static bool made[FORMAT_KINDS][FAKES_BLOCKS];
 
@@ -49,6 +50,21 @@ void fakes_clear_store(void)
 	if (!store_first)
 		store_first = map_shared(sizeof(*store_first));
 	memset((void *)store_first, 0, sizeof(*store_first));
+}
+
+uint64_t mappings_bytes(void)
+{
+	uint64_t sum = 0;
+
+	for (const struct mappings_counts *at = fakes_mapped; at->call_count; at++)
+		sum += at->mapped_bytes - at->unmapped_bytes;
+	return sum;
+}
+
+bool mappings_read(uint32_t number, struct mappings_counts *counts)
+{
+	*counts = fakes_mapped[number];
+	return counts->call_count > 0;
 }
 
 void *store_find(enum format_kind kind, uint32_t index)

@@ -11,11 +11,15 @@
 #include <stdint.h>
 
 #include "core/format.h"
+#include "libpmem/mappings.h"
 
 enum { FAKES_BLOCKS = 1100 }; /* of each kind, at most */
 
 /* How many blocks of a kind there can be; fewer: no memory. */
 extern uint32_t fakes_block_limit[FORMAT_KINDS];
+
+/* What the program maps itself: the first one without calls ends them. */
+extern struct mappings_counts fakes_mapped[200];
 
 /* An empty store. */
 void fakes_clear_store(void);
