@@ -259,3 +259,14 @@ def test_the_first_page_says_it_where_it_matters(run, tool, programs):
     exported = tool("export", "--format", "collapsed", profile)
     assert exported.returncode == 0
     assert b"what the program mapped itself, 84.0 MiB by mmap, is not in it: pmem report --mappings" in exported.stderr
+
+
+def test_a_killed_program_s_mappings_may_be_more_than_is_resident(run, tool, programs):
+    process = run.start([programs("mappings.c"), "resident"], stdin=-1, stdout=-1)
+    assert process.stdout.readline() == b"ready\n"
+    process.kill()
+    process.communicate()
+    profile = only_profile(process.folder)
+    assert document(tool, profile)["mappings"]["resident_bytes"] is None
+    text = " ".join(report(tool, profile).split())
+    assert re.search(r"Not heap: 84\.0 MiB of the program's own mappings \(mmap\), more than is resident, 64\.0 MiB by untouched ", text), text

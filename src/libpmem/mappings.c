@@ -118,7 +118,7 @@ static bool find_record(uint32_t stack_id, uint32_t *number)
 
 /* --- counting, under lock -------------------------------------------------------------------- */
 
-static void raise(_Atomic uint64_t *peak, uint64_t value)
+static void raise_peak(_Atomic uint64_t *peak, uint64_t value)
 {
 	if (value > get(peak))
 		atomic_store_explicit(peak, value, memory_order_relaxed);
@@ -152,9 +152,9 @@ static void count_mapped(struct format_mapping *record, uint64_t size)
 {
 	set(&record->call_count, get(&record->call_count) + 1);
 	set(&record->mapped_bytes, get(&record->mapped_bytes) + size);
-	raise(&record->peak_bytes, get(&record->mapped_bytes) - get(&record->unmapped_bytes));
+	raise_peak(&record->peak_bytes, get(&record->mapped_bytes) - get(&record->unmapped_bytes));
 	set(&mapped_bytes, get(&mapped_bytes) + size);
-	raise(&store_head()->mapped_peak_bytes, get(&mapped_bytes));
+	raise_peak(&store_head()->mapped_peak_bytes, get(&mapped_bytes));
 }
 
 static void map(const struct mappings_event *event, uint32_t stack_id)

@@ -50,7 +50,15 @@ static uint64_t mapped_now(const struct profile *mapped)
 	return profile_live_bytes(&mapped->totals);
 }
 
-/* Reserved addresses are no memory: where it is known, what of it is resident decides. */
+/* The resident set at the latest point; what is mapped if that is not known. */
+static uint64_t last_rss(const struct profile *mapped)
+{
+	uint64_t rss = mapped->point_count ? mapped->points[mapped->point_count - 1].rss_bytes : 0;
+
+	return rss ? rss : mapped_now(mapped);
+}
+
+/* Reserved addresses are no memory: what of it is resident decides, or could be where that was not measured. */
 bool mappings_matter(const struct profile *profile)
 {
 	const struct profile *mapped = profile->mapped;
@@ -58,7 +66,7 @@ bool mappings_matter(const struct profile *profile)
 
 	if (!profile_maps(profile))
 		return false;
-	bytes = mapped_now(mapped);
+	bytes = mapped_now(mapped) < last_rss(mapped) ? mapped_now(mapped) : last_rss(mapped);
 	if (atomic_load_explicit(&profile->header.rss.time_ns, memory_order_relaxed))
 		bytes = resident(mapped);
 	return bytes >= MATTERS_LEAST && bytes >= heap / MATTERS_PART;
@@ -134,13 +142,18 @@ static void put_growth(const struct report *mapped, FILE *file)
 
 void mappings_words(const struct report *mapped, FILE *file)
 {
-	uint64_t measured = resident(mapped->profile);
+	uint64_t measured = resident(mapped->profile), now = mapped_now(mapped->profile);
+	uint64_t peak = atomic_load_explicit(&mapped->profile->header.peak_bytes,
+					     memory_order_relaxed);
 	char bytes[UNITS_SIZE], some[UNITS_SIZE];
 
-	fprintf(file, "Not heap: %s of the program's own mappings (mmap)",
-		units_bytes(mapped_now(mapped->profile), bytes));
+	fprintf(file, "Not heap: %s of the program's own mappings (mmap)", units_bytes(now, bytes));
+	if (peak / 2 > now)
+		fprintf(file, ", at most %s at one time", units_bytes(peak, some));
 	if (measured)
 		fprintf(file, ", %s of it resident", units_bytes(measured, some));
+	else if (now > last_rss(mapped->profile))
+		fputs(", more than is resident", file);
 	put_who(mapped, file);
 	fputs(": --mappings. ", file);
 	put_growth(mapped, file);
