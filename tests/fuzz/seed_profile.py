@@ -67,6 +67,21 @@ def timeline():
     return profile
 
 
+def mappings():
+    """Beside a heap, one of them with samples."""
+    profile = Profile()
+    library = profile.module("l")
+    profile.count(0, profile.stack([(library, 0x10)]), alloc_count=1, alloc_bytes=1)
+    profile.header(mapped_peak_bytes=1 << 20)
+    for number in range(3):
+        stack = profile.stack([(library, 0x20 + number)], hook=F["HOOK_MMAP"] + number)
+        profile.mapping(stack, call_count=2, mapped_bytes=8192 + number, unmapped_bytes=number, peak_bytes=8192)
+    sample = (7).to_bytes(8, "little") + bytes(range(16))
+    profile.put("SERIES", "format_series", profile.take("series"), stack_id=stack, samples=sample)
+    profile.put("POINTS", "format_point", profile.take("point"), time_ns=30, live_bytes=1, mapped_bytes=9)
+    return profile
+
+
 def directory():
     """With a further part of the directory, in block 2."""
     profile = Profile()
@@ -79,7 +94,7 @@ def directory():
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for make in (Profile, tree, numbers, timeline, directory):
+    for make in (Profile, tree, numbers, timeline, mappings, directory):
         with open(os.path.join(folder, make.__name__.lower()), "wb") as file:
             file.write(seed(make()))
 
