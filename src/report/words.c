@@ -330,6 +330,11 @@ static void put_mappings(const struct report *report, FILE *file)
 	report_close(&mapped);
 }
 
+static bool has_mappings(const struct report *report)
+{
+	return !report_has_interval(report) && !report->selected && mappings_matter(report->profile);
+}
+
 static void print_heap(const struct report *report)
 {
 	if (!report->profile->stack_count) {
@@ -344,12 +349,14 @@ static void print_heap(const struct report *report)
 	if (report->growth.kind == GROWTH_GROWING && !report->growth.freed_at_end)
 		return;
 	paragraph(report, words_peak);
-	paragraph(report, put_temporaries);
+	/* The page has room for one of the two. */
+	if (!has_mappings(report))
+		paragraph(report, put_temporaries);
 }
 
 void words_print(const struct report *report)
 {
 	print_heap(report);
-	if (!report_has_interval(report) && !report->selected && mappings_matter(report->profile))
+	if (has_mappings(report))
 		paragraph(report, put_mappings);
 }
