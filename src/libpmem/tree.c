@@ -42,9 +42,9 @@ static struct lock tree_lock = {.rank = LOCK_TREE};
 static _Atomic(struct format_node *) node_blocks[FORMAT_BLOCKS_MAX];
 static _Atomic(struct format_stack *) stack_blocks[FORMAT_BLOCKS_MAX];
 static _Atomic(struct hash *) hash_now;
-static uint64_t hash_used;	/* under lock */
-static uint32_t nodes_max;	/* immutable after tree_init() */
-static uint32_t truncated_node; /* immutable after tree_init() */
+static uint64_t hash_used;		/* under lock */
+static uint32_t nodes_max;		/* immutable after tree_init() */
+static uint32_t truncated_node;		/* immutable after tree_init() */
 static _Atomic uint32_t not_taken_node; /* 0 = not made yet */
 
 /* Of a block that is not there.  Happens in the child of a raw clone(2) inside an event: it still sees what its

@@ -356,7 +356,8 @@ const char *profile_blemish_words(uint32_t loss)
 		[FORMAT_LOSS_MODULES] = "modules without room",
 		[FORMAT_LOSS_TIMELINE] = "points of the timeline missing",
 		[FORMAT_LOSS_CHILDREN] = "forked children without a profile",
-		[FORMAT_LOSS_NOT_TAKEN] = "allocations without a call stack, to keep the overhead down",
+		[FORMAT_LOSS_NOT_TAKEN] = "allocations without a call stack, to keep the overhead "
+					  "down",
 		[FORMAT_LOSS_MAPPINGS] = "mmap or munmap calls not recorded",
 	};
 
