@@ -17,8 +17,7 @@ static const char *const names[FORMAT_LOSS_KINDS] = {
 	[FORMAT_LOSS_SAMPLES] = "samples",     [FORMAT_LOSS_MODULES] = "modules",
 	[FORMAT_LOSS_INTERNAL] = "internal",   [FORMAT_LOSS_PROFILE_BYTES] = "profile_bytes",
 	[FORMAT_LOSS_TIMELINE] = "timeline",   [FORMAT_LOSS_CHILDREN] = "children",
-	[FORMAT_LOSS_NOT_TAKEN] = "not_taken",
-	[FORMAT_LOSS_MAPPINGS] = "mappings",
+	[FORMAT_LOSS_NOT_TAKEN] = "not_taken", [FORMAT_LOSS_MAPPINGS] = "mappings",
 };
 
 void loss_add(enum format_loss kind, uint64_t count)
