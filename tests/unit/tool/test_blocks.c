@@ -36,7 +36,7 @@ static void assert_found(const struct blocks *blocks, uint64_t addr, uint64_t bl
 
 static void test_finds(void **state)
 {
-	struct blocks blocks = {NULL};
+	struct blocks blocks = {.count = 0};
 
 	(void)state;
 	add(&blocks, BASE + 16, 100, 0);
@@ -65,7 +65,7 @@ static void test_finds(void **state)
 /* A forked child's own blocks come before those that were there before it. */
 static void test_own_blocks_count(void **state)
 {
-	struct blocks blocks = {NULL};
+	struct blocks blocks = {.count = 0};
 
 	(void)state;
 	add(&blocks, BASE + 64, 32, BLOCKS_FOREIGN);
@@ -82,7 +82,7 @@ static void test_own_blocks_count(void **state)
 
 static void test_none(void **state)
 {
-	struct blocks blocks = {NULL};
+	struct blocks blocks = {.count = 0};
 
 	(void)state;
 	assert_true(blocks_finish(&blocks));
@@ -92,7 +92,7 @@ static void test_none(void **state)
 
 static void test_large_size(void **state)
 {
-	struct blocks blocks = {NULL};
+	struct blocks blocks = {.count = 0};
 
 	(void)state;
 	add(&blocks, BASE, UINT64_C(1) << 40, 0);

@@ -72,7 +72,7 @@ static bool read_text(struct suppress *suppress, const char *text, struct error 
 
 static void test_reads(void **state)
 {
-	struct suppress suppress = {NULL};
+	struct suppress suppress = {.count = 0};
 	struct error err = {""};
 
 	(void)state;
