@@ -68,6 +68,7 @@ enum format_kind {
 	FORMAT_GIVEN = 16,     /* struct format_given: not the recorder's, see there */
 	FORMAT_GIVEN_TEXT = 17, /* as FORMAT_TEXT, for FORMAT_GIVEN */
 	FORMAT_MAPPINGS = 18,	/* struct format_mapping, in no order */
+	FORMAT_PINS = 19,	/* struct format_pin, in no order */
 	FORMAT_KINDS,
 };
 
@@ -235,7 +236,7 @@ struct format_header {
 	_Atomic uint64_t address_bytes; /* address space in use: what RLIMIT_AS counts */
 	_Atomic uint64_t data_bytes; /* private writable memory: RLIMIT_DATA counts that less the stack */
 	_Atomic uint32_t mapping_count; /* items of FORMAT_MAPPINGS */
-	uint32_t reserved1;
+	_Atomic uint32_t pin_count; /* items of FORMAT_PINS, which belong to rss; 0 = none were recorded */
 	_Atomic uint64_t mapped_peak_bytes; /* most at one time, of all call stacks */
 	uint64_t ranges; /* address in the process: what is mapped now (core/range_leaf.h); 0 = not known */
 };
@@ -421,6 +422,17 @@ struct format_mark {
 	char text[56];		  /* UTF-8 as given by the program, NUL-terminated */
 };
 
+/* Free bytes of resident pages that live blocks of a call stack keep from going back to the kernel; the sum of all is
+ * FORMAT_RSS_FRAGMENTS. */
+struct format_pin {
+	uint32_t stack_id; /* or FORMAT_PIN_INHERITED, FORMAT_PIN_OTHERS */
+	uint32_t pages;	   /* partly free ones in which its blocks lie; others' may lie there too */
+	uint64_t bytes;
+};
+
+#define FORMAT_PIN_INHERITED 0u		   /* the parent process's blocks, from before fork() */
+#define FORMAT_PIN_OTHERS (UINT32_MAX - 1) /* all call stacks that found no room, together */
+
 /* The function that a place in code of module 0 belongs to: compiled at run time, named by its compiler's map. */
 struct format_given {
 	uint64_t address;	     /* the return address that call stacks have */
@@ -454,6 +466,6 @@ static_assert(sizeof(struct format_histogram) == 192 && sizeof(struct format_mod
 	      "arrays");
 static_assert(sizeof(struct format_region) == 8 && sizeof(struct format_chunk) == 8, "arrays");
 static_assert(sizeof(struct format_point) == 64 && sizeof(struct format_mark) == 64, "arrays");
-static_assert(sizeof(struct format_series) == 128, "arrays");
+static_assert(sizeof(struct format_series) == 128 && sizeof(struct format_pin) == 16, "arrays");
 
 #endif

@@ -203,6 +203,7 @@ static bool slack_block(struct live_cells *cells, const uint32_t *values, uint64
 
 	if (!find_chunk(cells, addr, bounds, block))
 		return false;
+	block->stack_id = values[0] >> LIVE_CELLS_SLACK_BITS;
 	usable = block->end - block->addr;
 	block->size = usable;
 	if (slack == LIVE_CELLS_SLACK_SIDE)
@@ -246,6 +247,7 @@ static bool two_cell_block(struct live_cells *cells, const uint32_t *values, uin
 	}
 	if (block->size > bounds->limit - addr)
 		return false;
+	block->stack_id = values[0] >> LIVE_CELLS_TWO_BITS;
 	block->is_mapped = false;
 	block->addr = addr;
 	block->start = addr;

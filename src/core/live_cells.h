@@ -18,6 +18,7 @@ enum {
 	LIVE_CELLS_ADDRESS_BITS = 47,
 	LIVE_CELLS_SLACK_LOG2 = 5, /* granule of the slack layout; a smaller one: the two-cell layout */
 	LIVE_CELLS_SLACK_BITS = 5,
+	LIVE_CELLS_TWO_BITS = 6, /* below the call-stack id in the two-cell layout */
 	LIVE_CELLS_SLACK_SIDE = 31,
 	LIVE_CELLS_TAIL = 3, /* cells that a block may have after its first one */
 	LIVE_CELLS_CODE_SIDE = 30,
@@ -52,7 +53,8 @@ struct live_cells_block {
 	uint64_t start;
 	uint64_t end;
 	uint64_t addr;
-	uint64_t size;	/* as requested */
+	uint64_t size; /* as requested */
+	uint32_t stack_id;
 	bool is_mapped; /* glibc: a mapping of its own */
 };
 

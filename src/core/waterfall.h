@@ -3,7 +3,8 @@
  * waterfall.h - what the resident set of a process consists of (struct format_rss).
  *
  * The same measurement is made by the recorder in its own process and by the tool in another one: how memory is reached is the
- * caller's.  Freestanding, allocates nothing: struct waterfall is some 40 KiB that the caller maps, zeroed but for source.
+ * caller's.  Freestanding, allocates nothing: struct waterfall is some 50 KiB that the caller maps, zeroed but for source
+ * (and pins, if it is to say who pins what).
  *
  * Mappings are told apart by /proc/PID/smaps; in anonymous ones each resident page (/proc/PID/pagemap) by the live table.  In a
  * large heap a sample of windows of LIVE_CELLS_WINDOW is looked at, so that the time grows slowly with the heap.
@@ -16,6 +17,7 @@
 
 #include "core/format.h"
 #include "core/live_cells.h"
+#include "core/pins.h"
 #include "core/smaps.h"
 
 enum {
@@ -101,6 +103,7 @@ struct waterfall {
 	struct waterfall_sums sums;
 	struct waterfall_range
 		range; /* the first one that ends after what was looked at last; end 0: not asked yet */
+	struct pins pins;
 	struct waterfall_table tables[WATERFALL_TABLES];
 	uint32_t table_count;
 	struct live_cells cells;

@@ -79,6 +79,7 @@ static void add_block(struct waterfall *w, const struct waterfall_table *table, 
 	}
 	add_range(pages, window, used, offsetof(struct page_sum, used));
 	add_range(pages, window, live, offsetof(struct page_sum, live));
+	pins_block(&w->pins, window, block);
 }
 
 /* Most windows that are searched are free. */
@@ -197,8 +198,9 @@ static void examine_table(struct waterfall *w, struct waterfall_table *table, ui
 	examine_cells(w, table, window, pages);
 }
 
-static void add_page(struct waterfall_sums *sums, const struct page_sum *page)
+static void add_page(struct waterfall *w, const struct page_sum *page, uint32_t number)
 {
+	struct waterfall_sums *sums = &w->sums;
 	uint32_t used = page->used < WATERFALL_PAGE ? page->used : WATERFALL_PAGE;
 	uint32_t inherited = page->inherited < WATERFALL_PAGE - used ? page->inherited
 								     : WATERFALL_PAGE - used;
@@ -212,6 +214,7 @@ static void add_page(struct waterfall_sums *sums, const struct page_sum *page)
 	sums->rounding += used - live;
 	sums->inherited += inherited;
 	sums->fragments += WATERFALL_PAGE - used - inherited;
+	pins_page(&w->pins, number, WATERFALL_PAGE - used - inherited, inherited);
 }
 
 /* resident: a bit for each page. */
@@ -220,13 +223,14 @@ static void examine_window(struct waterfall *w, uint64_t window, uint32_t reside
 	struct page_sum pages[WATERFALL_WINDOW_PAGES];
 
 	memset(pages, 0, sizeof(pages));
+	pins_begin_window(&w->pins);
 	for (uint32_t i = 0; i < w->table_count; i++)
 		examine_table(w, &w->tables[i], window, pages);
 	for (uint32_t i = 0; i < WATERFALL_WINDOW_PAGES; i++) {
 		if (!(resident >> i & 1))
 			continue;
 		w->examined_pages++;
-		add_page(&w->sums, &pages[i]);
+		add_page(w, &pages[i], i);
 	}
 }
 
@@ -448,6 +452,7 @@ static void look(struct waterfall *w)
 void waterfall_heap_add(struct waterfall *w, enum format_rss_line line)
 {
 	uint64_t rss = w->mapping.rss / WATERFALL_PAGE, all, stack = 0, known = 0;
+	uint64_t fragments = w->result.lines[FORMAT_RSS_FRAGMENTS];
 
 	look(w);
 	all = w->stack_pages + w->known_pages + w->other_pages;
@@ -462,4 +467,10 @@ void waterfall_heap_add(struct waterfall *w, enum format_rss_line line)
 	w->result.heap += w->examined_pages ? rss * WATERFALL_PAGE : 0;
 	w->result.examined += w->examined_pages * WATERFALL_PAGE;
 	divide(w, rss, line);
+	pins_end_mapping(&w->pins,
+			 &(struct pins_mapping){
+				 .bytes = w->result.lines[FORMAT_RSS_FRAGMENTS] - fragments,
+				 .pages = rss,
+				 .examined = w->examined_pages,
+			 });
 }

@@ -78,6 +78,15 @@ char *store_text_room(size_t size, struct format_text *text);
 /* A copy of size bytes; size 0 in the result: no room. */
 struct format_text store_text(const void *bytes, size_t size);
 
+/* As store_item(), made if need be; NULL as store_block().  For an array that one thread writes. */
+static inline void *store_place(enum format_kind kind, size_t size, uint32_t index)
+{
+	uint32_t per_block = (uint32_t)(FORMAT_BLOCK_SIZE / size);
+	char *block = store_block(kind, index / per_block);
+
+	return block ? block + index % per_block * size : NULL;
+}
+
 /* Bytes in blocks so far. */
 size_t store_size(void);
 

@@ -23,6 +23,8 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
+enum { PINS_LOG2_MAX = 15 }; /* 1.3 MiB, for the time that it takes */
+
 /* Everything in one mapping of its own. */
 struct measurement {
 	struct waterfall waterfall; /* first: its context */
@@ -184,8 +186,33 @@ static void set(_Atomic uint64_t *field, uint64_t value)
 	atomic_store_explicit(field, value, memory_order_relaxed);
 }
 
-static void put(const struct waterfall_result *result, uint64_t cost_ns)
+/* Returns how many; 0: there is no room for all. */
+static uint32_t put_pins(const struct pins *pins)
 {
+	uint32_t count = 0, size = pins->slots ? 1u << pins->log2 : 0;
+	struct format_pin *pin;
+
+	for (uint32_t i = 0; i < size; i++) {
+		const struct pin *from = &pins->slots[i];
+
+		if (!from->key)
+			continue;
+		pin = store_place(FORMAT_PINS, sizeof(*pin), count);
+		if (!pin)
+			return 0;
+		count++;
+		*pin = (struct format_pin){
+			.stack_id = pins_stack(from),
+			.pages = from->pages < UINT32_MAX ? (uint32_t)from->pages : UINT32_MAX,
+			.bytes = from->bytes,
+		};
+	}
+	return count;
+}
+
+static void put(const struct waterfall *waterfall, uint64_t cost_ns)
+{
+	const struct waterfall_result *result = &waterfall->result;
 	struct format_rss *rss = &store_head()->rss;
 
 	set(&rss->time_ns, 0);
@@ -200,23 +227,40 @@ static void put(const struct waterfall_result *result, uint64_t cost_ns)
 	set(&rss->stacks, result->stacks);
 	set(&rss->heap, result->heap);
 	set(&rss->examined, result->examined);
+	atomic_store_explicit(&store_head()->pin_count, put_pins(&waterfall->pins),
+			      memory_order_relaxed);
 	set(&rss->cost_ns, cost_ns);
 	set(&rss->known, result->known);
 	/* Release: all of it. */
 	atomic_store_explicit(&rss->time_ns, store_time(), memory_order_release);
 }
 
+static size_t whole_pages(size_t size)
+{
+	return (size + WATERFALL_PAGE - 1) & ~(size_t)(WATERFALL_PAGE - 1);
+}
+
 void waterfall_record(void)
 {
+	uint32_t stacks = atomic_load_explicit(&store_head()->stack_limit, memory_order_relaxed);
 	uint64_t begin_ns = sys_monotonic_ns();
 	struct measurement *m;
+	struct pins *pins;
+	size_t size;
 
 	if (sys_sandboxed() || settings.sample)
 		return;
-	m = sys_map((sizeof(*m) + WATERFALL_PAGE - 1) & ~(size_t)(WATERFALL_PAGE - 1));
+	m = sys_map(whole_pages(sizeof(*m)));
 	if (!m)
 		return;
+	pins = &m->waterfall.pins;
+	pins->log2 = pins_log2(stacks, PINS_LOG2_MAX);
+	size = whole_pages(sizeof(*pins->slots) << pins->log2);
+	/* Without them all else is known. */
+	pins->slots = sys_map(size);
 	if (measure(m))
-		put(&m->waterfall.result, sys_monotonic_ns() - begin_ns);
-	sys_unmap(m, (sizeof(*m) + WATERFALL_PAGE - 1) & ~(size_t)(WATERFALL_PAGE - 1));
+		put(&m->waterfall, sys_monotonic_ns() - begin_ns);
+	if (pins->slots)
+		sys_unmap(pins->slots, size);
+	sys_unmap(m, whole_pages(sizeof(*m)));
 }

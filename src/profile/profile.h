@@ -151,6 +151,8 @@ struct profile {
 	 * peak is its own. */
 	const struct profile *mapped;
 	bool is_mapped;		   /* it is such a one */
+	struct format_pin *pins; /* as recorded at the end */
+	uint32_t pin_count;
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */
 	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
 	uint32_t damage_count;	  /* how many findings there were */

@@ -133,7 +133,7 @@ static int open_proc(uint32_t pid, const char *name)
 }
 
 /* Second field of statm, in pages. */
-static uint64_t read_expected(uint32_t pid)
+uint64_t rss_now(uint32_t pid)
 {
 	int fd = open_proc(pid, "statm");
 	char line[128] = "";
@@ -204,7 +204,7 @@ static bool run(struct measurement *m, struct error *err)
 		.context = m,
 		.memory = &m->profile->header.memory,
 		.profile_name = slash ? slash + 1 : m->profile->path,
-		.expected = read_expected(m->pid),
+		.expected = rss_now(m->pid),
 		.examine = EXAMINE,
 	};
 	if (waterfall_measure(&m->waterfall) && !m->error)
@@ -228,7 +228,8 @@ static bool is_of_this_version(const struct profile *profile, struct error *err)
 			 header->recorder, PMEM_VERSION);
 }
 
-bool rss_measure(const struct profile *profile, struct rss *rss, struct error *err)
+static bool measure(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
+		    struct error *err)
 {
 	uint64_t begin_ns = now_ns();
 	struct measurement *m;
@@ -241,6 +242,8 @@ bool rss_measure(const struct profile *profile, struct rss *rss, struct error *e
 		return error_set(err, "no memory to look at process %" PRIu32, profile->header.pid);
 	m->profile = profile;
 	m->pid = profile->header.pid;
+	m->waterfall.pins.slots = pins->slots;
+	m->waterfall.pins.log2 = pins->log2;
 	done = open_all(m, err) && run(m, err);
 	if (done)
 		*rss = (struct rss){
@@ -254,7 +257,8 @@ bool rss_measure(const struct profile *profile, struct rss *rss, struct error *e
 	return done;
 }
 
-bool rss_of(const struct profile *profile, struct rss *rss, struct error *err)
+bool rss_of_pins(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
+		 struct error *err)
 {
 	if (profile->header.sample_bytes)
 		return error_set(
@@ -269,7 +273,7 @@ bool rss_of(const struct profile *profile, struct rss *rss, struct error *err)
 				 "consisted of was not measured",
 				 profile->path);
 	if (profile->is_live)
-		return rss_measure(profile, rss, err);
+		return measure(profile, pins, rss, err);
 	if (rss_recorded(profile, rss))
 		return true;
 	return error_set(err,
@@ -278,6 +282,11 @@ bool rss_of(const struct profile *profile, struct rss *rss, struct error *err)
 			 "had no /proc, or its pmem was older; of one that runs ask with its "
 			 "process id",
 			 profile->path);
+}
+
+bool rss_of(const struct profile *profile, struct rss *rss, struct error *err)
+{
+	return rss_of_pins(profile, &(struct rss_pins){.slots = NULL}, rss, err);
 }
 
 const char *rss_line_name(enum format_rss_line line)

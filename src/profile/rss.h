@@ -24,11 +24,21 @@ struct rss {
 /* What the profile holds.  False: nothing. */
 bool rss_recorded(const struct profile *profile, struct rss *rss);
 
-/* Measures the process of a profile that is live. */
-bool rss_measure(const struct profile *profile, struct rss *rss, struct error *err);
-
-/* The one if it is live, else the other; the message says why there is neither. */
+/* What it holds, or of a profile that is live what is measured now; the message says why there is neither. */
 bool rss_of(const struct profile *profile, struct rss *rss, struct error *err);
+
+/* The table of core/pins.h that a measurement fills; without slots none is. */
+struct rss_pins {
+	struct pin *slots; /* 1 << log2, zeroed */
+	uint32_t log2;
+};
+
+/* As rss_of(), of a live profile with what its call stacks pin. */
+bool rss_of_pins(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
+		 struct error *err);
+
+/* The resident set of a process as statm has it; 0: not known. */
+uint64_t rss_now(uint32_t pid);
 
 /* The key of a line in JSON: "live". */
 const char *rss_line_name(enum format_rss_line line);

@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "profile/estimate.h"
+#include "profile/pinned.h"
 #include "profile/rss.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
 #include "report/json_counts.h"
 #include "report/json_parts.h"
+#include "report/json_rss.h"
 #include "report/mappings.h"
 #include "report/name.h"
 #include "report/report.h"
@@ -343,56 +345,51 @@ static bool put_stacks(struct json *json, const struct report *report, struct er
 	return true;
 }
 
-static void put_rss(struct json *json, const struct rss *rss)
+static void begin_document(const struct report *report, struct json *json)
 {
-	const struct waterfall_result *lines;
-
-	json_key(json, "rss");
-	if (!rss) {
-		json_null(json);
-		return;
-	}
-	lines = &rss->lines;
+	json_begin(json, report->out->file);
 	json_object(json);
-	json_key_uint(json, "time_ns", rss->time_ns);
-	json_key_uint(json, "total_bytes", lines->total);
-	for (int i = 0; i < FORMAT_RSS_KINDS; i++) {
-		char key[32];
+	json_key_uint(json, "schema", SCHEMA);
+	put_process(json, report->profile);
+	put_recorder(json, report->profile);
+}
 
-		snprintf(key, sizeof(key), "%s_bytes", rss_line_name((enum format_rss_line)i));
-		json_key_uint(json, key, lines->lines[i]);
-	}
-	json_key_uint(json, "mapped_known_bytes", lines->known);
-	json_key_int(json, "unexplained_bytes", waterfall_unexplained(lines));
-	json_key_uint(json, "swapped_bytes", lines->swapped);
-	json_key_string(json, "allocator", rss_allocator_name(rss->allocator));
-	json_parts_known(json, "arenas", lines->arenas);
-	json_key_uint(json, "kept_in_arenas_bytes", lines->kept_arenas);
-	json_key_uint(json, "stack_count", lines->stacks);
-	json_key_uint(json, "heap_bytes", lines->heap);
-	json_key_uint(json, "examined_bytes", lines->examined);
-	json_key_uint(json, "cost_ns", rss->cost_ns);
-	json_end(json);
+static bool no_memory(const struct report *report, struct error *err)
+{
+	return error_set(err, "no memory for %u call stacks", report->profile->stack_count);
 }
 
 /* What --rss leaves: no call stacks, whose names take their time. */
 static bool print_rss_alone(const struct report *report, struct json *json, struct error *err)
 {
-	const struct profile *profile = report->profile;
 	struct rss rss;
 
-	if (!rss_of(profile, &rss, err))
+	if (!rss_of(report->profile, &rss, err))
 		return false;
-	json_begin(json, report->out->file);
-	json_object(json);
-	json_key_uint(json, "schema", SCHEMA);
-	put_process(json, profile);
-	put_recorder(json, profile);
-	put_totals(json, profile);
-	put_losses(json, profile);
-	put_rss(json, &rss);
+	begin_document(report, json);
+	put_totals(json, report->profile);
+	put_losses(json, report->profile);
+	json_rss(json, &rss);
 	json_end(json);
 	return true;
+}
+
+/* What --pinned leaves. */
+static bool print_pinned_alone(const struct report *report, struct json *json, struct error *err)
+{
+	struct pinned *pinned;
+	bool done;
+
+	if (!report_refuse_interval(report, err) || !pinned_of(report->profile, &pinned, err))
+		return false;
+	begin_document(report, json);
+	put_totals(json, report->profile);
+	put_losses(json, report->profile);
+	json_rss(json, &pinned->rss);
+	done = json_pinned(json, report, pinned);
+	json_end(json);
+	pinned_free(pinned);
+	return done || no_memory(report, err);
 }
 
 /* What --mappings leaves. */
@@ -400,46 +397,56 @@ static bool print_mappings_alone(const struct report *report, struct json *json,
 {
 	bool ok;
 
-	json_begin(json, report->out->file);
-	json_object(json);
-	json_key_uint(json, "schema", SCHEMA);
-	put_process(json, report->profile);
-	put_recorder(json, report->profile);
+	begin_document(report, json);
 	put_losses(json, report->profile);
 	ok = mappings_json(report, json, err);
 	json_end(json);
 	return ok;
 }
 
-bool view_json(struct report *report, struct error *err)
+/* What was recorded of the two. */
+static bool put_recorded(struct json *json, const struct report *report, struct error *err)
+{
+	struct pinned *pinned = pinned_recorded(report->profile);
+	struct rss rss;
+	bool done;
+
+	json_rss(json, rss_recorded(report->profile, &rss) ? &rss : NULL);
+	done = json_pinned(json, report, pinned);
+	pinned_free(pinned);
+	return done || no_memory(report, err);
+}
+
+static bool print_all(struct report *report, struct json *json, struct error *err)
 {
 	const struct profile *profile = report->profile;
-	struct json json;
-	struct rss rss;
 	bool ok;
+
+	begin_document(report, json);
+	put_totals(json, profile);
+	put_losses(json, profile);
+	ok = put_recorded(json, report, err);
+	json_parts_growth(json, report);
+	put_interval(json, report);
+	json_parts_verdicts(json, report);
+	put_limit(json, report);
+	put_timeline(json, profile);
+	put_threads(json, profile);
+	put_modules(json, profile);
+	ok = ok && mappings_json(report, json, err) && put_stacks(json, report, err);
+	json_end(json);
+	return ok;
+}
+
+bool view_json(struct report *report, struct error *err)
+{
+	struct json json;
 
 	if (report->options->rss)
 		return print_rss_alone(report, &json, err);
 	if (report->options->mappings)
 		return print_mappings_alone(report, &json, err);
-	if (!report_find_verdicts(report, err))
-		return false;
-	json_begin(&json, report->out->file);
-	json_object(&json);
-	json_key_uint(&json, "schema", SCHEMA);
-	put_process(&json, profile);
-	put_recorder(&json, profile);
-	put_totals(&json, profile);
-	put_losses(&json, profile);
-	put_rss(&json, rss_recorded(profile, &rss) ? &rss : NULL);
-	json_parts_growth(&json, report);
-	put_interval(&json, report);
-	json_parts_verdicts(&json, report);
-	put_limit(&json, report);
-	put_timeline(&json, profile);
-	put_threads(&json, profile);
-	put_modules(&json, profile);
-	ok = mappings_json(report, &json, err) && put_stacks(&json, report, err);
-	json_end(&json);
-	return ok;
+	if (report->options->pinned)
+		return print_pinned_alone(report, &json, err);
+	return report_find_verdicts(report, err) && print_all(report, &json, err);
 }

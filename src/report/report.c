@@ -22,6 +22,7 @@ const struct report_view report_views[] = {
 	{"threads", view_threads, false},
 	{"rss", view_rss, false},
 	{"mappings", view_mappings, false},
+	{"pinned", view_pinned, false},
 	{"json", view_json, true},
 	{"csv", view_csv, true},
 	{NULL, NULL, false},
@@ -82,7 +83,7 @@ static bool wants_all_names(const struct report *report)
 	const struct report_options *options = report->options;
 	const struct report_view *view = report_view_find(options->view);
 
-	if (options->rss)
+	if (options->rss || options->pinned)
 		return false;
 	return options->focus_count || options->ignore_count || (view && view->is_data);
 }

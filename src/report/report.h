@@ -37,6 +37,7 @@ struct report_options {
 	bool source;	   /* print source lines */
 	bool rss;	   /* nothing else, in JSON too */
 	bool mappings;	   /* likewise; in CSV too */
+	bool pinned;	   /* likewise, in JSON */
 };
 
 struct report {
@@ -108,6 +109,7 @@ bool view_lifetimes(struct report *report, struct error *err);
 bool view_threads(struct report *report, struct error *err);
 bool view_rss(struct report *report, struct error *err);
 bool view_mappings(struct report *report, struct error *err);
+bool view_pinned(struct report *report, struct error *err);
 bool view_json(struct report *report, struct error *err);
 bool view_csv(struct report *report, struct error *err);
 

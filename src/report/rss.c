@@ -9,6 +9,7 @@
 #include "report/head.h"
 #include "report/mappings.h"
 #include "report/page.h"
+#include "report/pinned_words.h"
 #include "report/report.h"
 #include "report/rss_words.h"
 
@@ -85,8 +86,23 @@ static void print_notes(const struct report *report, const struct rss *rss)
 	page_text_end(&text, report->out, PAGE_INDENT);
 }
 
+/* Together with who pins what, if that is known. */
+static bool find(const struct profile *profile, struct rss *rss, struct pinned **pinned,
+		 struct error *err)
+{
+	if (!profile->is_live) {
+		*pinned = pinned_recorded(profile);
+		return rss_of(profile, rss, err);
+	}
+	if (!pinned_of(profile, pinned, err))
+		return false;
+	*rss = (*pinned)->rss;
+	return true;
+}
+
 bool view_rss(struct report *report, struct error *err)
 {
+	struct pinned *pinned = NULL;
 	struct page_text text;
 	struct rss rss;
 
@@ -95,11 +111,13 @@ bool view_rss(struct report *report, struct error *err)
 	if (report->selected)
 		return error_set(err, "--rss is of the process as a whole: leave out --focus and "
 				      "--ignore");
-	if (!rss_of(report->profile, &rss, err))
+	if (!find(report->profile, &rss, &pinned, err))
 		return false;
 	head_print(report);
 	page_text_begin(&text, report->out);
 	rss_words_print(report->profile, &rss, text.file);
+	pinned_words_most(report, pinned, text.file);
+	pinned_free(pinned);
 	page_text_end(&text, report->out, PAGE_INDENT);
 	fputc('\n', report->out->file);
 	print_table(report, &rss);

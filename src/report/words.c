@@ -10,6 +10,7 @@
 #include "report/mappings.h"
 #include "report/name.h"
 #include "report/page.h"
+#include "report/pinned_words.h"
 #include "report/verdict_words.h"
 
 enum { INDENT = 2, SOURCES = 3 };
@@ -316,6 +317,7 @@ static void put_holders(const struct report *report, FILE *file)
 {
 	put_holder(report, file);
 	put_limit(report, file);
+	pinned_words_first_page(report, file);
 }
 
 static void put_mappings(const struct report *report, FILE *file)

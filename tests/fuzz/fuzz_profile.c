@@ -12,6 +12,7 @@
 
 #include "core/cursor.h"
 #include "core/format.h"
+#include "profile/pinned.h"
 #include "profile/read.h"
 
 enum { BLOCKS = 24 };
@@ -142,6 +143,17 @@ static void check_timeline(const struct profile *profile)
 	}
 }
 
+/* Hostile numbers may be any, and stay numbers. */
+static void check_pins(const struct profile *profile)
+{
+	struct pinned *pinned = pinned_recorded(profile);
+
+	require(!pinned || pinned->all.bytes <= INT64_MAX);
+	for (uint32_t i = 0; pinned && i < profile->stack_count; i++)
+		require(pinned->stacks[i].bytes <= pinned->all.bytes);
+	pinned_free(pinned);
+}
+
 static void check(const struct profile *profile)
 {
 	check_tree(profile);
@@ -154,6 +166,7 @@ static void check(const struct profile *profile)
 		check_mapped(profile);
 		check(profile->mapped);
 	}
+	check_pins(profile);
 	require(profile->totals.free_bytes <= profile->totals.alloc_bytes);
 	require(strlen(profile->damage) < sizeof(profile->damage));
 	require((profile->damage_count > 0) == (profile->damage[0] != '\0'));

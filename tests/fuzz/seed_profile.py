@@ -82,6 +82,17 @@ def mappings():
     return profile
 
 
+def pins():
+    profile = Profile()
+    stack = profile.stack([(0, 0x1234)])
+    profile.count(0, stack, alloc_count=1, alloc_bytes=1)
+    # time_ns, total and one line.
+    profile.header(rss=b"".join(n.to_bytes(8, "little") for n in (1, 99, 0, 0, 70)), pin_count=3)
+    for number, stack_id in enumerate((stack, 0, (1 << 32) - 2)):
+        profile.put("PINS", "format_pin", number, stack_id=stack_id, pages=1, bytes=20 + number)
+    return profile
+
+
 def directory():
     """With a further part of the directory, in block 2."""
     profile = Profile()
@@ -94,7 +105,7 @@ def directory():
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for make in (Profile, tree, numbers, timeline, mappings, directory):
+    for make in (Profile, tree, numbers, timeline, mappings, pins, directory):
         with open(os.path.join(folder, make.__name__.lower()), "wb") as file:
             file.write(seed(make()))
 

@@ -68,7 +68,7 @@ static void put(uintptr_t addr, size_t size, uint32_t number)
 }
 
 /* The block whose first cell is that of addr. */
-static void check(uintptr_t addr, size_t size)
+static void check(uintptr_t addr, size_t size, uint32_t number)
 {
 	uint64_t window = addr & ~(uint64_t)(LIVE_CELLS_WINDOW - 1);
 	uint32_t index = (uint32_t)((addr - window) >> memory.granule_log2);
@@ -82,6 +82,7 @@ static void check(uintptr_t addr, size_t size)
 				     &block));
 	assert_int_equal(block.addr, addr);
 	assert_int_equal(block.size, size);
+	assert_int_equal(block.stack_id, number + 1);
 	assert_true(block.start <= addr && block.end >= addr + size);
 }
 
@@ -106,7 +107,7 @@ static void blocks_of_glibc(void **state)
 		put((uintptr_t)blocks[i], size_of(i), i);
 	}
 	for (uint32_t i = 0; i < BLOCKS; i++)
-		check((uintptr_t)blocks[i], size_of(i));
+		check((uintptr_t)blocks[i], size_of(i), i);
 	for (uint32_t i = 0; i < BLOCKS; i++)
 		free(blocks[i]);
 }
@@ -121,9 +122,9 @@ static void blocks_of_others(void **state)
 		put(addr, size_of(i), i);
 	addr = (uintptr_t)1 << 40;
 	for (uint32_t i = 0; i < BLOCKS; i++, addr += (size_of(i - 1) + 31) & ~(size_t)15)
-		check(addr, size_of(i));
+		check(addr, size_of(i), i);
 	put((uintptr_t)1 << 45, ((size_t)5 << 40) + 3, 1);
-	check((uintptr_t)1 << 45, ((size_t)5 << 40) + 3);
+	check((uintptr_t)1 << 45, ((size_t)5 << 40) + 3, 1);
 }
 
 static void no_leaf_no_cells(void **state)

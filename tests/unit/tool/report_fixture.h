@@ -82,6 +82,7 @@ struct model {
 	struct profile_series series[2];
 	struct profile_thread threads[2];
 	struct profile_mark marks[1];
+	struct format_pin pins[3];
 	uint64_t sizes[FORMAT_CLASSES];
 	uint64_t lifetimes[FORMAT_CLASSES];
 };
@@ -325,6 +326,17 @@ static inline void add_rss(struct format_header *header)
 	atomic_init(&rss->examined, 8 * MIB);
 }
 
+/* Index + 3 is a call stack's number. */
+static inline void model_pins(struct model *model)
+{
+	model->pins[0] = (struct format_pin){.stack_id = 4, .pages = 40, .bytes = 2 * MIB};
+	model->pins[1] = (struct format_pin){.stack_id = 8, .pages = 8, .bytes = MIB / 2};
+	model->pins[2] = (struct format_pin){
+		.stack_id = FORMAT_PIN_OTHERS, .pages = 9, .bytes = MIB / 2};
+	model->profile.pins = model->pins;
+	model->profile.pin_count = 3;
+}
+
 static inline void model_facts(struct model *model)
 {
 	struct profile *profile = &model->profile;
@@ -351,6 +363,7 @@ static inline void model_facts(struct model *model)
 	atomic_init(&profile->header.peak_bytes, 72 * MIB + 1377);
 	atomic_init(&profile->header.peak_ns, 60 * SECOND);
 	add_rss(&profile->header);
+	model_pins(model);
 }
 
 static inline void model_details(struct model *model)
