@@ -79,6 +79,20 @@
 #define PMEM_ONLY ""
 #endif
 
+/* Percent of a limit on memory (the cgroup's, RLIMIT_AS, RLIMIT_DATA) at which the call stacks that grew most are named on stderr
+ * and in the log, once in a process; 0 = never. (env) */
+#ifndef PMEM_LAST_WORDS
+#define PMEM_LAST_WORDS 90
+#endif
+
+/* Where the kernel tells of cgroups; others are for tests. */
+#ifndef PMEM_CGROUP_ROOT
+#define PMEM_CGROUP_ROOT "/sys/fs/cgroup"
+#endif
+#ifndef PMEM_CGROUP_FILE
+#define PMEM_CGROUP_FILE "/proc/self/cgroup"
+#endif
+
 /* Bytes of the heap that are looked at when the resident set is divided at the end of the process; of a larger heap a sample. */
 #ifndef PMEM_RSS_EXAMINE
 #define PMEM_RSS_EXAMINE (8 << 20)

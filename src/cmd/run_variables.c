@@ -38,6 +38,7 @@ const char *const run_variables[] = {
 	"PMEM_SAMPLE_SEED",
 	"PMEM_SYMTAB_MAX",
 	"PMEM_TIMELINE_MS",
+	"PMEM_LAST_WORDS",
 	NULL,
 };
 

@@ -22,12 +22,12 @@ enum {
 	BUFFER_SIZE = 64 * 1024,
 	COMMAND_MAX = FORMAT_BLOCK_SIZE - 1, /* store_text() has no room for more */
 	CGROUP_MAX = PATH_MAX,
-	FILE_MAX = CGROUP_MAX + 128, /* name of a file below it */
-	NUMBER_MAX = 64,	     /* bytes of a limit's file */
-	START_FIELD = 22 - 3,	     /* of /proc/PID/stat, fields after the one after the name */
-	LEVELS_MAX = 64,	     /* cgroups above that are asked */
-	DATA = 2,		     /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
-	ADDRESS_SPACE = 9,	     /* RLIMIT_AS, likewise */
+	FILE_MAX = CGROUP_MAX + sizeof(PMEM_CGROUP_ROOT) + 64, /* name of a file below it */
+	NUMBER_MAX = 64,				       /* bytes of a limit's file */
+	START_FIELD = 22 - 3, /* of /proc/PID/stat, fields after the one after the name */
+	LEVELS_MAX = 64,      /* cgroups above that are asked */
+	DATA = 2,	      /* RLIMIT_DATA of the kernel (asm-generic/resource.h) */
+	ADDRESS_SPACE = 9,    /* RLIMIT_AS, likewise */
 };
 
 /* v1: LONG_MAX rounded down to a page.  No machine has as much as any of these. */
@@ -40,7 +40,8 @@ struct buffer {
 	struct utsname system;
 };
 
-static bool forked; /* under LOCK_PROCESS */
+static bool forked;		   /* under LOCK_PROCESS */
+static struct facts_memory memory; /* likewise */
 
 /* --- parsers --------------------------------------------------------------------------------- */
 
@@ -157,10 +158,19 @@ static size_t read_file(const char *path, char *bytes, size_t room)
 	return size;
 }
 
+static void keep_folder(const char *folder, size_t size, bool is_v1)
+{
+	if (size >= sizeof(memory.folder))
+		return;
+	memcpy(memory.folder, folder, size);
+	memory.folder[size] = '\0';
+	memory.is_v1 = is_v1;
+}
+
 /* The least limit of this cgroup and those above it: each of them holds. */
 static uint64_t find_limit(struct buffer *buffer, size_t size, bool is_v1)
 {
-	const char *root = is_v1 ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup";
+	const char *root = is_v1 ? PMEM_CGROUP_ROOT "/memory" : PMEM_CGROUP_ROOT;
 	const char *name = is_v1 ? "/memory.limit_in_bytes" : "/memory.max";
 	size_t root_size = strlen(root), level;
 	char number[NUMBER_MAX];
@@ -171,8 +181,10 @@ static uint64_t find_limit(struct buffer *buffer, size_t size, bool is_v1)
 	for (level = 0; level < LEVELS_MAX; level++) {
 		memcpy(buffer->file + root_size + size, name, strlen(name) + 1);
 		limit = facts_limit(number, read_file(buffer->file, number, sizeof(number)));
-		if (limit && (!least || limit < least))
+		if (limit && (!least || limit < least)) {
 			least = limit;
+			keep_folder(buffer->file, root_size + size, is_v1);
+		}
 		if (size == 0)
 			break;
 		do
@@ -184,9 +196,10 @@ static uint64_t find_limit(struct buffer *buffer, size_t size, bool is_v1)
 
 static void fill_cgroup(struct format_header *head, struct buffer *buffer)
 {
-	size_t size = read_file("/proc/self/cgroup", buffer->bytes, sizeof(buffer->bytes));
+	size_t size = read_file(PMEM_CGROUP_FILE, buffer->bytes, sizeof(buffer->bytes));
 	struct facts_cgroup found;
 
+	memory.folder[0] = '\0';
 	if (!facts_find_cgroup(buffer->bytes, size, &found) || found.size >= CGROUP_MAX)
 		return;
 	memcpy(buffer->cgroup, found.path, found.size);
@@ -257,6 +270,11 @@ void facts_fill(struct format_header *head)
 	fill_texts(head, buffer);
 	fill_cgroup(head, buffer);
 	sys_unmap(buffer, sizeof(*buffer));
+}
+
+const struct facts_memory *facts_memory(void)
+{
+	return &memory;
 }
 
 void facts_fork_child(void)

@@ -18,6 +18,17 @@ void facts_fill(struct format_header *head);
 /* In a forked child, before facts_fill(): from now on it says so. */
 void facts_fork_child(void);
 
+enum { FACTS_FOLDER_MAX = 4096 + 64 };
+
+/* Where the limit on memory is set: this cgroup, or one above it. */
+struct facts_memory {
+	char folder[FACTS_FOLDER_MAX]; /* "" = there is no limit */
+	bool is_v1;
+};
+
+/* As facts_fill() found it. */
+const struct facts_memory *facts_memory(void);
+
 /* For facts_fill(), and its test: parsers of what the kernel writes, whatever it is. */
 
 /* Field 22 of /proc/PID/stat, the start of the process in clock ticks; 0 if there is none.  Field 2 is the program's name in

@@ -18,14 +18,15 @@
 
 /* Order in which locks are taken: a thread that holds one takes only ones further down. */
 enum lock_rank {
-	LOCK_PROCESS,  /* process.c: start, fork */
-	LOCK_SNAPSHOT, /* snapshot.c: the running snapshot and the log; only ever tried */
-	LOCK_TIMELINE, /* timeline.c: points, walks and samples; only ever tried */
-	LOCK_MODULES,  /* modules.c: table of modules and regions */
-	LOCK_TREE,     /* tree.c: insertion of nodes */
-	LOCK_PEAK,     /* peak.c: windows of all threads */
-	LOCK_RSS,      /* rss.c: the kept descriptor; only ever tried */
-	LOCK_MAPPINGS, /* mappings.c: the program's own mappings */
+	LOCK_PROCESS,	 /* process.c: start, fork */
+	LOCK_SNAPSHOT,	 /* snapshot.c: the running snapshot and the log; only ever tried */
+	LOCK_TIMELINE,	 /* timeline.c: points, walks and samples; only ever tried */
+	LOCK_LAST_WORDS, /* last_words.c: looks at the limits; only ever tried */
+	LOCK_MODULES,	 /* modules.c: table of modules and regions */
+	LOCK_TREE,	 /* tree.c: insertion of nodes */
+	LOCK_PEAK,	 /* peak.c: windows of all threads */
+	LOCK_RSS,	 /* rss.c: the kept descriptor; only ever tried */
+	LOCK_MAPPINGS,	 /* mappings.c: the program's own mappings */
 };
 
 struct lock {

@@ -38,7 +38,7 @@ static size_t kept_size(const char *text)
 	return end;
 }
 
-static void put(const char *text)
+void mark_put(const char *text)
 {
 	struct format_header *head = store_head();
 	uint64_t now_ns = sys_monotonic_ns(), start_ns = head->start_monotonic_ns;
@@ -63,6 +63,6 @@ __attribute__((visibility("default"))) void pmemprof_mark(const char *text)
 
 	if (!thread)
 		return;
-	put(text);
+	mark_put(text);
 	thread_leave(thread);
 }

@@ -9,6 +9,9 @@
 
 enum { MARK_COUNT_MAX = 16384 }; /* more are counted as FORMAT_LOSS_TIMELINE */
 
+/* The same inside an event. */
+void mark_put(const char *text);
+
 /* Any thread, also inside a signal handler. */
 void pmemprof_mark(const char *text);
 

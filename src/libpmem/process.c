@@ -16,6 +16,7 @@
 #include "libpmem/clock.h"
 #include "libpmem/facts.h"
 #include "libpmem/handlers.h"
+#include "libpmem/last_words.h"
 #include "libpmem/live_table.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
@@ -233,6 +234,7 @@ static bool start_modules(void)
 	timeline_init();
 	log_init();
 	snapshot_init();
+	last_words_init();
 	publish_profile();
 	return true;
 }
@@ -274,6 +276,7 @@ static bool start_child(void)
 	log_fork_child();
 	names_fork_child();
 	snapshot_fork_child();
+	last_words_fork_child();
 	waterfall_init();
 	publish_profile();
 	atomic_store_explicit(&pid, sys_getpid(), memory_order_relaxed);

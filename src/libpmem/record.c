@@ -191,7 +191,7 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 static inline void look_at_clock(struct thread *thread)
 {
 	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
-		timeline_check();
+		snapshot_look();
 }
 
 static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,

@@ -15,6 +15,7 @@ struct settings {
 	uint64_t symtab_max;
 	uint64_t snapshot_share; /* tenths of a percent */
 	uint64_t timeline_ms;	 /* 0 = no timeline */
+	uint64_t last_words;	 /* percent; 0 = none */
 	uint64_t run_id;       /* PMEM_RUN_ID, 1 to 16 hex digits, as the tool gives it; 0 = none */
 	uint64_t max_overhead; /* of captures, tenths of a percent of the CPU time; 0 = no bound */
 	uint64_t sample;       /* mean bytes between recorded allocations; 0 = every one is */

@@ -34,6 +34,7 @@
 
 #include "arch/arch.h"
 #include "libpmem/churn.h"
+#include "libpmem/last_words.h"
 #include "libpmem/lock.h"
 #include "libpmem/log.h"
 #include "libpmem/loss.h"
@@ -63,6 +64,7 @@ enum phase { IDLE, COLLECT, SELECT, ORDER, HEAD, ENTRY, FRAME, TAIL }; /* in thi
 static _Atomic bool running;	/* a snapshot is in progress: a hint */
 static _Atomic bool over;	/* the final snapshot was begun: no other one begins or goes on */
 static _Atomic bool unwritable; /* there is no place for a log */
+static _Atomic bool wanted;	/* a snapshot is due whatever churn says: after last words */
 static _Atomic bool forked;	/* this process began inside a slice of its parent */
 static uint64_t start_ns;	/* immutable after init */
 
@@ -78,6 +80,7 @@ static struct {
 	bool cut;	/* the log refused some of its text: nothing more is written of it */
 	bool after_cut; /* the one before was cut */
 	bool final;
+	bool last_words; /* it follows them */
 	bool any_event;
 	uint64_t churn;	      /* since the last one that was not cut */
 	uint64_t size_max;    /* of its text; 0 = no limit */
@@ -161,27 +164,6 @@ static uint64_t text_total(void)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
-static struct snapshot_sums sums_of(const struct snapshot_record *record)
-{
-	return (struct snapshot_sums){.live = snapshot_live(record),
-				      .alloc = record->alloc,
-				      .alloc_new = record->alloc_new,
-				      .free = record->free,
-				      .free_new = record->free_new};
-}
-
-static void add_sums(struct snapshot_sums *to, const struct snapshot_record *record)
-{
-	struct snapshot_sums more = sums_of(record);
-
-	to->stacks++;
-	to->live += more.live;
-	to->alloc += more.alloc;
-	to->alloc_new += more.alloc_new;
-	to->free += more.free;
-	to->free_new += more.free_new;
-}
-
 static void note_counts(uint32_t id, const struct counter_totals *counts)
 {
 	struct snapshot_record *record = snapshot_heap_record(id);
@@ -205,7 +187,7 @@ static void note_counts(uint32_t id, const struct counter_totals *counts)
 		record->flags |= SNAPSHOT_SEEN | SNAPSHOT_CHANGED;
 	if (now.complete || (record->alloc_new | record->free_new) != 0)
 		record->flags |= SNAPSHOT_CHANGED;
-	add_sums(&now.total, record);
+	snapshot_heap_add_sums(&now.total, record);
 }
 
 /* A program all of whose events were lost, or that only maps memory itself, must not pass for one that had none. */
@@ -264,7 +246,8 @@ static void head(void)
 					.live = now.total.live,
 					.uptime_ns = sys_monotonic_ns() - start_ns,
 					.spent_ns = snapshot_budget_spent(),
-					.final = now.final};
+					.final = now.final,
+					.last_words = now.last_words};
 	snapshot_lines_head(&now.text, &facts);
 	now.phase = ENTRY;
 }
@@ -282,7 +265,7 @@ static void begin_entry(void)
 	}
 	make_room();
 	record = snapshot_heap_record(now.id);
-	numbers = sums_of(record);
+	numbers = snapshot_heap_sums(record);
 	hook = tree_stack_hook(now.id);
 	now.node = tree_stack(now.id)->node;
 	now.number = 0;
@@ -314,7 +297,7 @@ static void end_entry(void)
 		return;
 	}
 	record->flags &= ~(uint32_t)SNAPSHOT_CHANGED;
-	add_sums(&now.shown, record);
+	snapshot_heap_add_sums(&now.shown, record);
 }
 
 static void put_frame(void)
@@ -391,8 +374,8 @@ static void reset_child(void)
 	snapshot_lines_fork_child();
 	now.text.size = 0;
 	now.sequence = 0;
-	now.cut = false;
-	now.final = false;
+	now.cut = now.final = false;
+	atomic_store_explicit(&wanted, false, memory_order_relaxed);
 	set_phase(IDLE);
 	atomic_store_explicit(&forked, false, memory_order_relaxed);
 }
@@ -443,6 +426,7 @@ static bool begin(void)
 	now.complete = log_begun_anew() || now.after_cut;
 	now.churn = churn_take() + (now.after_cut ? now.churn : 0);
 	now.cut = false;
+	now.last_words = atomic_exchange_explicit(&wanted, false, memory_order_relaxed);
 	now.next_id = 0;
 	snapshot_budget_begin();
 	now.any_event = false;
@@ -460,8 +444,9 @@ static bool is_off(void)
 
 static bool is_due(void)
 {
-	return churn_told() >= settings.churn_thresh &&
-	       snapshot_budget_allows(sys_monotonic_ns() - start_ns);
+	return atomic_load_explicit(&wanted, memory_order_relaxed) ||
+	       (churn_told() >= settings.churn_thresh &&
+		snapshot_budget_allows(sys_monotonic_ns() - start_ns));
 }
 
 static void slice(void)
@@ -473,12 +458,35 @@ static void slice(void)
 	lock_drop(&lock);
 }
 
+static void log_last_words(void)
+{
+	const struct text *said = last_words_say();
+
+	if (!said || is_off() || !is_parent())
+		return;
+	atomic_store_explicit(&wanted, true, memory_order_relaxed);
+	if (log_open() && !log_write(said->bytes, said->size) && now.phase > HEAD)
+		now.cut = true;
+	if (now.phase != IDLE || begin())
+		run(sys_monotonic_ns() + SNAPSHOT_SLICE_NS);
+}
+
+void snapshot_look(void)
+{
+	timeline_check();
+	if (!last_words_check() || !lock_try(&lock))
+		return;
+	if (is_parent())
+		log_last_words();
+	lock_drop(&lock);
+}
+
 void snapshot_check(struct thread *thread)
 {
 	if (churn_more(thread))
 		return;
 	churn_tell(thread);
-	timeline_check();
+	snapshot_look();
 	if (is_off()) {
 		churn_grant_all(thread);
 		return;

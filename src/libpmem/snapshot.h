@@ -22,6 +22,10 @@ void snapshot_init(void);
  * goes on with a snapshot if one is due.  The caller has entered the thread. */
 void snapshot_check(struct thread *thread);
 
+/* What is looked at now and then, inside an event: the timeline, and whether it is time for last words.  These are said, and a snapshot
+ * is begun. */
+void snapshot_look(void);
+
 /* The final snapshot; at most once in a process, and only if any event was recorded or lost.
  * Waits up to SNAPSHOT_FINAL_WAIT_NS for a slice of another thread. */
 void snapshot_final(void);

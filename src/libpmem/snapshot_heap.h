@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libpmem/snapshot_entry.h"
+
 enum snapshot_flag {
 	SNAPSHOT_CHANGED = 1, /* since it last had an entry in the log */
 	SNAPSHOT_HASHED = 2,
@@ -49,5 +51,26 @@ uint32_t snapshot_heap_pop(void);
 
 /* Forgets all records; their memory stays mapped: the caller's caller may still use one. */
 void snapshot_heap_fork_child(void);
+
+/* What a record has, for an entry; and added to the sums of many. */
+static inline struct snapshot_sums snapshot_heap_sums(const struct snapshot_record *record)
+{
+	return (struct snapshot_sums){.live = snapshot_live(record),
+				      .alloc = record->alloc,
+				      .alloc_new = record->alloc_new,
+				      .free = record->free,
+				      .free_new = record->free_new};
+}
+
+static inline void snapshot_heap_add_sums(struct snapshot_sums *to,
+					  const struct snapshot_record *record)
+{
+	to->stacks++;
+	to->live += snapshot_live(record);
+	to->alloc += record->alloc;
+	to->alloc_new += record->alloc_new;
+	to->free += record->free;
+	to->free_new += record->free_new;
+}
 
 #endif

@@ -124,6 +124,7 @@ void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 	put_if_any(text, " snapshots_ms=", facts->spent_ns / 1000000);
 	put_if_any(text, " inherited_freed=", record_inherited_freed());
 	put_if_any(text, " unknown_freed=", record_unknown_freed());
+	put_if_any(text, " last_words=", facts->last_words);
 	text_char(text, '\n');
 	put_mappings(text);
 	put_sequence(text, facts->sequence);

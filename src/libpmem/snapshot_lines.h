@@ -19,6 +19,7 @@ struct snapshot_facts {
 	uint64_t uptime_ns;
 	uint64_t spent_ns; /* in snapshots, before this one */
 	bool final;
+	bool last_words; /* they were said just before */
 };
 
 /* "# time=...", "[  1]====", "churn=..." and the blank line. */

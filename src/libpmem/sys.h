@@ -82,7 +82,7 @@ static inline pid_t sys_gettid(void)
 }
 
 /* Numbers of the kernel (asm-generic/resource.h). */
-enum sys_limit { SYS_LIMIT_FSIZE = 1, SYS_LIMIT_DATA = 2, SYS_LIMIT_NOFILE = 7 };
+enum sys_limit { SYS_LIMIT_FSIZE = 1, SYS_LIMIT_DATA = 2, SYS_LIMIT_NOFILE = 7, SYS_LIMIT_AS = 9 };
 
 /* The soft limit, UINT64_MAX for none.  False where prlimit64(2) was refused. */
 static inline bool sys_soft_limit(enum sys_limit resource, uint64_t *limit)

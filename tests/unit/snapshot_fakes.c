@@ -18,6 +18,7 @@
 
 #include "libpmem/counters.h"
 #include "libpmem/hook.h"
+#include "libpmem/last_words.h"
 #include "libpmem/live_table.h"
 #include "libpmem/log.h"
 #include "libpmem/loss.h"
@@ -515,4 +516,17 @@ void fakes_expect_totals(const struct reading *reading, uint64_t *all_alloc, uin
 
 void timeline_check(void)
 {
+}
+
+bool last_words_check(void)
+{
+	return fakes.last_words != NULL;
+}
+
+const struct text *last_words_say(void)
+{
+	const struct text *words = fakes.last_words;
+
+	fakes.last_words = NULL;
+	return words;
 }

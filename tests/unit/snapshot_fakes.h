@@ -14,6 +14,7 @@
 #include "libpmem/settings.h"
 #include "libpmem/mappings.h"
 #include "libpmem/snapshot_entry.h"
+#include "libpmem/text.h"
 #include "libpmem/thread.h"
 
 enum { FAKES_TICK_NS = 4000000 };
@@ -40,6 +41,7 @@ struct fakes {
 	size_t note_size;
 	unsigned write_count;
 	bool rotated, log_fails, log_refuses;
+	const struct text *last_words;	    /* to be said; NULL = none */
 	bool fork_in_write, final_in_write; /* a signal handler does, in the next write */
 
 	uint64_t shown_alloc[IDS], shown_free[IDS]; /* at the id's last entry that was read */

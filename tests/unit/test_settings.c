@@ -67,6 +67,7 @@ static void expect_defaults(void)
 	assert_int_equal(s->symtab_max, PMEM_SYMTAB_MAX);
 	assert_int_equal(s->snapshot_share, PMEM_SNAPSHOT_SHARE);
 	assert_int_equal(s->timeline_ms, PMEM_TIMELINE_MS);
+	assert_int_equal(s->last_words, PMEM_LAST_WORDS);
 	assert_int_equal(s->run_id, 0);
 	assert_int_equal(s->max_nodes, PMEM_MAX_NODES);
 	assert_int_equal(s->log, PMEM_LOG);
@@ -110,6 +111,7 @@ static void every_setting(void **state)
 						  "PMEM_LOG=0",
 						  "PMEM_SNAPSHOT_SHARE=15",
 						  "PMEM_TIMELINE_MS=16",
+						  "PMEM_LAST_WORDS=17",
 						  "PMEM_RUN_ID=00Fedcba98765432",
 						  "PMEM_MAX_NODES=4096",
 						  "PMEM_CHILDREN=0",
@@ -126,6 +128,7 @@ static void every_setting(void **state)
 	assert_int_equal(s->symtab_max, 14);
 	assert_int_equal(s->snapshot_share, 15);
 	assert_int_equal(s->timeline_ms, 16);
+	assert_int_equal(s->last_words, 17);
 	assert_int_equal(s->run_id, 0xfedcba98765432);
 	assert_int_equal(s->max_nodes, 4096);
 	assert_false(s->log);
@@ -194,6 +197,7 @@ static void refused(void **state)
 		"PMEM_LOG_SNAPSHOT_MAX=18014398509481985k", /* 2^64 + 1 KiB */
 		"PMEM_CHURN_THRESH=0",
 		"PMEM_TIMELINE_MS=86400001",
+		"PMEM_LAST_WORDS=101",
 		"PMEM_RUN_ID=",
 		"PMEM_RUN_ID=12345678901234567",
 		"PMEM_RUN_ID=0x12",

@@ -221,6 +221,31 @@ static void test_deep_stack(void **state)
 	assert_int_equal(reading.rest.live, 15);
 }
 
+/* At once in the log, and a snapshot after them that churn does not ask for. */
+static void test_last_words(void **state)
+{
+	static char said[] = "# last words: a\n# last words: b\n";
+	struct text words = {.bytes = said, .size = sizeof(said) - 1};
+	const char *after;
+
+	(void)state;
+	fakes_event(0, 9, 5, 0);
+	fakes.last_words = &words;
+	fakes_check(1);
+	assert_int_equal(memcmp(fakes.log_text, said, words.size), 0);
+	after = fakes.log_text + words.size;
+	assert_non_null(strstr(after, " last_words=1\n"));
+	fakes.log_size -= words.size;
+	memmove(fakes.log_text, after, fakes.log_size);
+	assert_int_equal(fakes_read_one().live, 5);
+	fakes_event(0, 9, 5, 0);
+	fakes_check(1);
+	assert_int_equal(fakes.log_size, 0);
+	fakes_check(1000);
+	assert_null(strstr(fakes.log_text, "last_words"));
+	fakes_read_one();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +257,7 @@ int main(void)
 		cmocka_unit_test_setup(test_complete_after_rotation_and_loss, fakes_begin),
 		cmocka_unit_test_setup(test_blocks_of_0_bytes, fakes_begin),
 		cmocka_unit_test_setup(test_deep_stack, fakes_begin),
+		cmocka_unit_test_setup(test_last_words, fakes_begin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
