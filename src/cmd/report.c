@@ -98,8 +98,11 @@ static int add_pattern(const char *patterns[REPORT_PATTERNS], unsigned *count, c
 /* For a program, of one subject only: "json" or "csv"; else NULL. */
 static const char *data_of(const char *view, const char *other)
 {
-	static const char *const pairs[][2] = {
-		{"rss", "json"}, {"mappings", "json"}, {"mappings", "csv"}, {"pinned", "json"}};
+	static const char *const pairs[][2] = {{"rss", "json"},
+					       {"mappings", "json"},
+					       {"mappings", "csv"},
+					       {"pinned", "json"},
+					       {"advice", "json"}};
 
 	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
 		if ((strcmp(view, pairs[i][0]) == 0 && strcmp(other, pairs[i][1]) == 0) ||
@@ -115,6 +118,7 @@ static int set_view(struct report_options *options, const char *name)
 	options->rss |= strcmp(name, "rss") == 0;
 	options->mappings |= strcmp(name, "mappings") == 0;
 	options->pinned |= strcmp(name, "pinned") == 0;
+	options->advice |= strcmp(name, "advice") == 0;
 	if (data)
 		name = options->view = data;
 	if (options->view && strcmp(options->view, name) != 0)

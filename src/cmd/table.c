@@ -51,6 +51,8 @@ const struct cmd cmd_table[] = {
 	 "      --mappings          what the program maps itself (mmap), past malloc; also\n"
 	 "                          with --json or --csv\n"
 	 "      --pinned            whose live blocks keep free memory; also with --json\n"
+	 "      --advice            what to change, and what that would spare; also with\n"
+	 "                          --json\n"
 	 "      --focus PATTERN     only call stacks with a matching frame\n"
 	 "      --ignore PATTERN    only call stacks without a matching frame\n"
 	 "      --since TIME        the interval of the timeline to look at: 90s, 10m\n"

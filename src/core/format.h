@@ -69,6 +69,7 @@ enum format_kind {
 	FORMAT_GIVEN_TEXT = 17, /* as FORMAT_TEXT, for FORMAT_GIVEN */
 	FORMAT_MAPPINGS = 18,	/* struct format_mapping, in no order */
 	FORMAT_PINS = 19,	/* struct format_pin, in no order */
+	FORMAT_REALLOCS = 20,	/* struct format_realloc, in no order */
 	FORMAT_KINDS,
 };
 
@@ -239,6 +240,8 @@ struct format_header {
 	_Atomic uint32_t pin_count; /* items of FORMAT_PINS, which belong to rss; 0 = none were recorded */
 	_Atomic uint64_t mapped_peak_bytes; /* most at one time, of all call stacks */
 	uint64_t ranges; /* address in the process: what is mapped now (core/range_leaf.h); 0 = not known */
+	_Atomic uint32_t realloc_count; /* items below it may be in use */
+	uint32_t reserved1;
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");
@@ -422,12 +425,24 @@ struct format_mark {
 	char text[56];		  /* UTF-8 as given by the program, NUL-terminated */
 };
 
+/* What realloc() did for one call stack: blocks that it made of other ones. */
+struct format_realloc {
+	_Atomic uint32_t stack_id; /* 0: the item is not in use */
+	uint32_t reserved;
+	_Atomic uint64_t count;
+	_Atomic uint64_t moved_count;	/* of them those that got another address */
+	_Atomic uint64_t copied_bytes;	/* the allocator copied, from one place to another */
+	_Atomic uint64_t chained_count; /* those whose old block was of the same call stack */
+	_Atomic uint64_t chained_bytes; /* these old blocks' sizes */
+};
+
 /* Free bytes of resident pages that live blocks of a call stack keep from going back to the kernel; the sum of all is
- * FORMAT_RSS_FRAGMENTS. */
+ * FORMAT_RSS_FRAGMENTS.  And the slack of these blocks: usable size less requested. */
 struct format_pin {
 	uint32_t stack_id; /* or FORMAT_PIN_INHERITED, FORMAT_PIN_OTHERS */
 	uint32_t pages;	   /* partly free ones in which its blocks lie; others' may lie there too */
 	uint64_t bytes;
+	uint64_t slack; /* what size classes add to its live blocks, as far as it is resident */
 };
 
 #define FORMAT_PIN_INHERITED 0u		   /* the parent process's blocks, from before fork() */
@@ -466,6 +481,8 @@ static_assert(sizeof(struct format_histogram) == 192 && sizeof(struct format_mod
 	      "arrays");
 static_assert(sizeof(struct format_region) == 8 && sizeof(struct format_chunk) == 8, "arrays");
 static_assert(sizeof(struct format_point) == 64 && sizeof(struct format_mark) == 64, "arrays");
-static_assert(sizeof(struct format_series) == 128 && sizeof(struct format_pin) == 16, "arrays");
+static_assert(sizeof(struct format_series) == 128 && sizeof(struct format_pin) == 24 &&
+		      sizeof(struct format_realloc) == 48,
+	      "arrays");
 
 #endif

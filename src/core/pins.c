@@ -44,15 +44,24 @@ static struct pin *take(struct pins *pins, uint32_t stack_id)
 	return pin;
 }
 
-static void add(struct pins *pins, uint32_t stack_id, uint64_t bytes)
+/* The call stack's slot, listed as one of this mapping. */
+static struct pin *list(struct pins *pins, uint32_t stack_id)
 {
 	struct pin *pin = take(pins, stack_id);
 
-	if (pin->some_pages == 0) {
-		pin->next = pins->first;
-		pins->first = (uint32_t)(pin - pins->slots) + 1;
-		pin->page = 0;
-	}
+	if (pin->is_listed)
+		return pin;
+	pin->next = pins->first;
+	pins->first = (uint32_t)(pin - pins->slots) + 1;
+	pin->is_listed = 1;
+	pin->page = 0;
+	return pin;
+}
+
+static void add(struct pins *pins, uint32_t stack_id, uint64_t bytes)
+{
+	struct pin *pin = list(pins, stack_id);
+
 	pin->some_bytes += bytes;
 	pin->some_pages += pin->page != pins->page;
 	pin->page = pins->page;
@@ -60,9 +69,25 @@ static void add(struct pins *pins, uint32_t stack_id, uint64_t bytes)
 
 /* --- pages ----------------------------------------------------------------------------------- */
 
-void pins_begin_window(struct pins *pins)
+void pins_begin_window(struct pins *pins, uint32_t resident)
 {
+	pins->resident = resident;
 	pins->block_count = pins->low = 0;
+}
+
+/* Of a block behind what was requested, in resident pages of the window. */
+static void add_slack(struct pins *pins, uint64_t window, const struct live_cells_block *block)
+{
+	uint64_t from = block->addr + block->size, end = block->end, to, slack = 0;
+
+	from = from > window ? from - window : 0;
+	end = end - window < LIVE_CELLS_WINDOW ? end - window : LIVE_CELLS_WINDOW;
+	for (; from < end; from = to) {
+		to = (from / PAGE + 1) * PAGE < end ? (from / PAGE + 1) * PAGE : end;
+		slack += pins->resident >> (from / PAGE) & 1 ? to - from : 0;
+	}
+	if (slack)
+		list(pins, block->stack_id)->some_slack += slack;
 }
 
 void pins_block(struct pins *pins, uint64_t window, const struct live_cells_block *block)
@@ -78,6 +103,7 @@ void pins_block(struct pins *pins, uint64_t window, const struct live_cells_bloc
 		.from = (uint16_t)from,
 		.to = (uint16_t)(to < LIVE_CELLS_WINDOW ? to : LIVE_CELLS_WINDOW),
 	};
+	add_slack(pins, window, block);
 }
 
 static uint32_t bytes_in(const struct pins_block *block, uint32_t page)
@@ -176,8 +202,9 @@ void pins_end_mapping(struct pins *pins, const struct pins_mapping *mapping)
 		pin->bytes += next - given;
 		given = next;
 		pin->pages += scale(mapping->pages, pin->some_pages, mapping->examined);
-		pin->some_bytes = 0;
-		pin->some_pages = 0;
+		pin->slack += scale(pin->some_slack, mapping->pages, mapping->examined);
+		pin->some_bytes = pin->some_slack = 0;
+		pin->some_pages = pin->is_listed = 0;
 	}
 	pins->first = 0;
 }

@@ -223,7 +223,7 @@ static void examine_window(struct waterfall *w, uint64_t window, uint32_t reside
 	struct page_sum pages[WATERFALL_WINDOW_PAGES];
 
 	memset(pages, 0, sizeof(pages));
-	pins_begin_window(&w->pins);
+	pins_begin_window(&w->pins, resident);
 	for (uint32_t i = 0; i < w->table_count; i++)
 		examine_table(w, &w->tables[i], window, pages);
 	for (uint32_t i = 0; i < WATERFALL_WINDOW_PAGES; i++) {

@@ -156,7 +156,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 							      enum format_hook hook)
 {
 	struct live_block taken;
-	bool known;
+	bool known, is_mapping;
 	void *block;
 
 	if (__builtin_expect(real_is_boot(old), 0)) {
@@ -166,6 +166,7 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 		return block;
 	}
 	known = old && record_take(old, &taken);
+	is_mapping = known && live_is_mapping((uintptr_t)old);
 	block = real.realloc(old, size);
 	if (known && !block && size)
 		record_put_back(&taken);
@@ -173,6 +174,8 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 		record_taken_freed(&taken);
 	if (block)
 		record_alloc(block, size, fp, hook);
+	if (known && block)
+		record_reallocated(&taken, is_mapping, block, size);
 	return block;
 }
 

@@ -330,6 +330,16 @@ bool live_table_take(uintptr_t addr, struct live_block *block)
 				    : two_cell_take(leaf, addr, block);
 }
 
+uint32_t live_table_stack(uintptr_t addr)
+{
+	struct live_cell *leaf = live_map_leaf(addr);
+	uint32_t value = leaf ? cell_load(live_map_cell(leaf, addr, live_map.granule_log2)) : 0;
+
+	if (layout == LIVE_SLACK)
+		return value >> LIVE_SLACK_BITS;
+	return two_cell_is_head(value) ? value >> LIVE_CELLS_TWO_BITS : 0;
+}
+
 bool live_table_fork_child(void)
 {
 	return live_map_fork_child();

@@ -59,8 +59,18 @@ static inline size_t live_usable_size(uintptr_t addr)
 	return (header & ~(size_t)7) - 8 - ((header & 2) << 2);
 }
 
+/* True of a block of glibc's that is a mapping of its own. */
+static inline bool live_is_mapping(uintptr_t addr)
+{
+	return live_map.fast_limit &&
+	       __atomic_load_n((const size_t *)addr - 1, __ATOMIC_RELAXED) & 2;
+}
+
 /* Adds *block. */
 enum live_put live_table_put(const struct live_block *block, struct live_block *stale);
+
+/* The call stack of the block at addr; 0: none is known. */
+uint32_t live_table_stack(uintptr_t addr);
 
 /* Removes the block at addr into *block.  Returns false, *block untouched, if addr is unknown. */
 bool live_table_take(uintptr_t addr, struct live_block *block);

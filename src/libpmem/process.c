@@ -28,6 +28,7 @@
 #include "libpmem/peak.h"
 #include "libpmem/place.h"
 #include "libpmem/real.h"
+#include "libpmem/reallocs.h"
 #include "libpmem/record.h"
 #include "libpmem/settings.h"
 #include "libpmem/side_table.h"
@@ -271,6 +272,7 @@ static bool start_child(void)
 	ok = live_table_fork_child() && ok;
 	side_table_fork_child();
 	mappings_fork_child();
+	reallocs_fork_child();
 	thread_fork_child();
 	timeline_fork_child();
 	log_fork_child();

@@ -9,11 +9,11 @@
 #include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
+#include "libpmem/reallocs.h"
 #include "libpmem/sample.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
-#include "libpmem/timeline.h"
 
 enum {
 	NOT_SAMPLED = 1,     /* as time of birth: in the side table for another reason */
@@ -518,6 +518,24 @@ uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_ho
 	if (sample_is_on())
 		forget_mappings();
 	return unwind_capture(&thread->unwind, fp, hook);
+}
+
+void record_reallocated(const struct live_block *taken, bool is_mapping, void *block, size_t size)
+{
+	struct thread *thread = sample_is_on() ? NULL : thread_enter();
+	struct reallocs_event event = {.old_stack_id = taken->stack_id,
+				       .old_size = taken->size,
+				       .size = size,
+				       .moved = (uintptr_t)block != taken->addr};
+
+	if (!thread)
+		return;
+	event.stack_id = live_table_stack((uintptr_t)block);
+	/* Between two mappings pages are moved (mremap(2)). */
+	event.copied = event.moved && !(is_mapping && live_is_mapping((uintptr_t)block));
+	if (event.stack_id)
+		reallocs_count(&event);
+	thread_leave(thread);
 }
 
 uint64_t record_inherited_freed(void)

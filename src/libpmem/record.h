@@ -201,4 +201,7 @@ bool record_take(void *block, struct live_block *taken);
 void record_taken_freed(const struct live_block *taken);
 void record_put_back(const struct live_block *taken);
 
+/* *taken became a block of size bytes, which was recorded; is_mapping: it was one of its own, as glibc makes for large blocks. */
+void record_reallocated(const struct live_block *taken, bool is_mapping, void *block, size_t size);
+
 #endif

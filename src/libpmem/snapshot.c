@@ -402,16 +402,6 @@ static void run(uint64_t deadline_ns)
 	set_phase(now.phase);
 }
 
-/* Bytes of text that a snapshot may take: two of the largest fit into one generation of the log. */
-static uint64_t text_limit(void)
-{
-	uint64_t half = settings.log_max / 2;
-
-	if (settings.log_max == 0 || settings.log_snapshot_max == 0)
-		return settings.log_snapshot_max;
-	return settings.log_snapshot_max < half ? settings.log_snapshot_max : half;
-}
-
 /* Begins a snapshot.  Returns false, and nothing begins, when memory is exhausted. */
 static bool begin(void)
 {
@@ -420,7 +410,7 @@ static bool begin(void)
 	if (!have_buffer() || !snapshot_heap_grow(now.limit))
 		return false;
 	snapshot_heap_clear();
-	now.size_max = text_limit();
+	now.size_max = snapshot_budget_text();
 	log_make_room(now.size_max ? now.size_max : settings.log_max / 2);
 	now.after_cut = now.cut;
 	now.complete = log_begun_anew() || now.after_cut;

@@ -39,6 +39,15 @@ uint64_t snapshot_budget_spent(void)
 	return atomic_load_explicit(&all_ns, memory_order_relaxed);
 }
 
+uint64_t snapshot_budget_text(void)
+{
+	uint64_t half = settings.log_max / 2;
+
+	if (settings.log_max == 0 || settings.log_snapshot_max == 0)
+		return settings.log_snapshot_max;
+	return settings.log_snapshot_max < half ? settings.log_snapshot_max : half;
+}
+
 void snapshot_budget_fork_child(void)
 {
 	atomic_store_explicit(&all_ns, 0, memory_order_relaxed);

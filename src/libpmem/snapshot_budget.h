@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * snapshot_budget.h - how much of the program's time snapshots may take.
+ * snapshot_budget.h - how much of the program's time, and of the log, snapshots may take.
  *
  * PMEM_SNAPSHOT_SHARE tenths of a percent of the time since start, or SNAPSHOT_CREDIT_NS if that is more: a
  * short run gets its snapshots too.
@@ -21,6 +21,9 @@ bool snapshot_budget_allows(uint64_t uptime_ns);
 
 /* Time in all snapshots so far. */
 uint64_t snapshot_budget_spent(void);
+
+/* Bytes of text that a snapshot may take, 0 = no limit: two of the largest fit into one generation of the log. */
+uint64_t snapshot_budget_text(void);
 
 void snapshot_budget_fork_child(void);
 

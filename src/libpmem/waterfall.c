@@ -23,7 +23,7 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char _end[] __attribute__((visibility("hidden")));
 
-enum { PINS_LOG2_MAX = 15 }; /* 1.3 MiB, for the time that it takes */
+enum { PINS_LOG2_MAX = 15 }; /* 2 MiB, for the time that it takes */
 
 /* Everything in one mapping of its own. */
 struct measurement {
@@ -205,6 +205,7 @@ static uint32_t put_pins(const struct pins *pins)
 			.stack_id = pins_stack(from),
 			.pages = from->pages < UINT32_MAX ? (uint32_t)from->pages : UINT32_MAX,
 			.bytes = from->bytes,
+			.slack = from->slack,
 		};
 	}
 	return count;

@@ -11,10 +11,11 @@
 
 enum { LOG2_MAX = 24 };
 
-static void add_part(struct pinned_part *part, uint64_t bytes, uint64_t pages)
+static void add_part(struct pinned_part *part, const struct pinned_part *more)
 {
-	add_limited(&part->bytes, bytes);
-	add_limited(&part->pages, pages);
+	add_limited(&part->bytes, more->bytes);
+	add_limited(&part->slack, more->slack);
+	add_limited(&part->pages, more->pages);
 }
 
 /* --- by call stack --------------------------------------------------------------------------- */
@@ -43,8 +44,10 @@ static struct pinned_part *part_of(struct pinned *pinned, const struct profile *
 static void add_pin(struct pinned *pinned, const struct profile *profile,
 		    const struct format_pin *pin)
 {
-	add_part(part_of(pinned, profile, pin->stack_id), pin->bytes, pin->pages);
-	add_part(&pinned->all, pin->bytes, pin->pages);
+	const struct pinned_part part = {pin->bytes, pin->slack, pin->pages};
+
+	add_part(part_of(pinned, profile, pin->stack_id), &part);
+	add_part(&pinned->all, &part);
 }
 
 static struct pinned *make(const struct profile *profile)
@@ -89,6 +92,7 @@ static void add_measured(struct pinned *pinned, const struct profile *profile,
 			.stack_id = pins_stack(from),
 			.pages = from->pages < UINT32_MAX ? (uint32_t)from->pages : UINT32_MAX,
 			.bytes = from->bytes,
+			.slack = from->slack,
 		};
 
 		if (from->key)
@@ -178,7 +182,7 @@ static void add_stack(const struct pinned *pinned, const struct sites *sites, ui
 	if (!found[index].site || part->bytes > pinned->stacks[found[index].stack].bytes)
 		found[index].stack = stack;
 	found[index].site = &sites->items[index];
-	add_part(&found[index].part, part->bytes, part->pages);
+	add_part(&found[index].part, part);
 }
 
 struct pinned_site *pinned_sites(const struct pinned *pinned, const struct sites *sites,

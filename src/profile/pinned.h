@@ -17,6 +17,7 @@
 
 struct pinned_part {
 	uint64_t bytes;
+	uint64_t slack; /* what size classes add to its blocks, as far as it is resident */
 	uint64_t pages; /* partly free ones in which its blocks lie: they may count for several parts */
 };
 

@@ -143,7 +143,8 @@ static bool read_all(struct reader *reader)
 		return false;
 	profile->header.recorder[sizeof(profile->header.recorder) - 1] = '\0';
 	if (!read_tree(reader) || !read_given(reader) || !read_threads(reader) ||
-	    !read_histograms(reader) || !read_pins(reader) || !read_timeline(reader))
+	    !read_histograms(reader) || !read_pins(reader) || !read_reallocs(reader) ||
+	    !read_timeline(reader))
 		return false;
 	profile->file_bytes = reader->image.size;
 	reader_add_up(profile->stacks, profile->stack_count, &profile->totals);

@@ -23,6 +23,7 @@ struct profile_counts {
 	uint64_t temporary_count;
 	int64_t peak_bytes; /* share of the process's peak */
 	int64_t peak_count;
+	uint64_t foreign_count; /* of free_count: by other threads than those that allocated; at least */
 };
 
 static inline uint64_t profile_live_bytes(const struct profile_counts *counts)
@@ -61,6 +62,15 @@ struct profile_node {
 	uint32_t location; /* index; equal places have equal indexes */
 };
 
+/* What realloc() did: blocks that it made of other ones. */
+struct profile_realloc {
+	uint64_t count;
+	uint64_t moved_count; /* to another address */
+	uint64_t copied_bytes;
+	uint64_t chained_count; /* the old block was of the same call stack */
+	uint64_t chained_bytes; /* what those old blocks had */
+};
+
 struct profile_stack {
 	uint64_t id;	 /* the {hash} of the log: equal across runs and address layouts */
 	uint32_t node;	 /* of the innermost frame */
@@ -71,6 +81,7 @@ struct profile_stack {
 	uint64_t *sizes;	 /* [FORMAT_CLASSES]; NULL = none */
 	uint64_t *lifetimes;	 /* [FORMAT_CLASSES] of sampled blocks; NULL = none */
 	uint64_t resident_bytes; /* of memory that the program maps itself, at header.rss.time_ns */
+	const struct profile_realloc *reallocs; /* NULL = none */
 };
 
 struct profile_thread {
@@ -150,7 +161,7 @@ struct profile {
 	 * and locations.  Live bytes are those mapped now; blocks, sizes and temporary allocations there are none; a call stack's
 	 * peak is its own. */
 	const struct profile *mapped;
-	bool is_mapped;		   /* it is such a one */
+	bool is_mapped;		 /* it is such a one */
 	struct format_pin *pins; /* as recorded at the end */
 	uint32_t pin_count;
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */

@@ -86,6 +86,9 @@ bool read_histograms(struct reader *reader);
 /* read_given.c: names that were added to the file.  After read_tree(). */
 bool read_given(struct reader *reader);
 
+/* read_reallocs.c: reallocs of profile.stacks.  After read_tree(). */
+bool read_reallocs(struct reader *reader);
+
 /* read_pins.c: what call stacks pin. */
 bool read_pins(struct reader *reader);
 

@@ -126,6 +126,9 @@ static void add_numbers(const struct pass *pass, const struct numbers *numbers,
 	add_limited(&counts->alloc_count, numbers->alloc_count);
 	add_limited(&counts->alloc_bytes, numbers->alloc_bytes);
 	add_share(pass, numbers, counts);
+	/* One thread cannot have freed more of its own. */
+	if (numbers->free_count > numbers->alloc_count)
+		add_limited(&counts->foreign_count, numbers->free_count - numbers->alloc_count);
 }
 
 static void read_counter(struct pass *pass, const struct format_counter *counter,

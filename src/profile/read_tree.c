@@ -207,6 +207,8 @@ static void make_consistent(struct tree *tree, struct profile_stack *stack)
 {
 	struct profile_counts *counts = &stack->counts;
 
+	if (counts->foreign_count > counts->free_count)
+		counts->foreign_count = counts->free_count;
 	if (counts->free_count <= counts->alloc_count && counts->free_bytes <= counts->alloc_bytes &&
 	    counts->temporary_count <= counts->free_count)
 		return;

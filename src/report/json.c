@@ -15,6 +15,7 @@
 #include "profile/rss.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
+#include "report/json_advice.h"
 #include "report/json_counts.h"
 #include "report/json_parts.h"
 #include "report/json_rss.h"
@@ -392,6 +393,25 @@ static bool print_pinned_alone(const struct report *report, struct json *json, s
 	return done || no_memory(report, err);
 }
 
+/* What --advice leaves.  Without slack where that may not be looked at. */
+static bool print_advice_alone(const struct report *report, struct json *json, struct error *err)
+{
+	struct pinned *pinned = NULL;
+	struct error ignored;
+	bool done;
+
+	if (!report_refuse_interval(report, err))
+		return false;
+	pinned_of(report->profile, &pinned, &ignored);
+	begin_document(report, json);
+	put_totals(json, report->profile);
+	put_losses(json, report->profile);
+	done = json_advice(json, report, pinned, err);
+	json_end(json);
+	pinned_free(pinned);
+	return done;
+}
+
 /* What --mappings leaves. */
 static bool print_mappings_alone(const struct report *report, struct json *json, struct error *err)
 {
@@ -404,7 +424,7 @@ static bool print_mappings_alone(const struct report *report, struct json *json,
 	return ok;
 }
 
-/* What was recorded of the two. */
+/* What was recorded, and follows from that. */
 static bool put_recorded(struct json *json, const struct report *report, struct error *err)
 {
 	struct pinned *pinned = pinned_recorded(report->profile);
@@ -412,9 +432,10 @@ static bool put_recorded(struct json *json, const struct report *report, struct 
 	bool done;
 
 	json_rss(json, rss_recorded(report->profile, &rss) ? &rss : NULL);
-	done = json_pinned(json, report, pinned);
+	done = json_pinned(json, report, pinned) ? json_advice(json, report, pinned, err)
+						 : no_memory(report, err);
 	pinned_free(pinned);
-	return done || no_memory(report, err);
+	return done;
 }
 
 static bool print_all(struct report *report, struct json *json, struct error *err)
@@ -448,5 +469,7 @@ bool view_json(struct report *report, struct error *err)
 		return print_mappings_alone(report, &json, err);
 	if (report->options->pinned)
 		return print_pinned_alone(report, &json, err);
+	if (report->options->advice)
+		return print_advice_alone(report, &json, err);
 	return report_find_verdicts(report, err) && print_all(report, &json, err);
 }

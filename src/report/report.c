@@ -23,6 +23,7 @@ const struct report_view report_views[] = {
 	{"rss", view_rss, false},
 	{"mappings", view_mappings, false},
 	{"pinned", view_pinned, false},
+	{"advice", view_advice, false},
 	{"json", view_json, true},
 	{"csv", view_csv, true},
 	{NULL, NULL, false},
@@ -83,7 +84,7 @@ static bool wants_all_names(const struct report *report)
 	const struct report_options *options = report->options;
 	const struct report_view *view = report_view_find(options->view);
 
-	if (options->rss || options->pinned)
+	if (options->rss || options->pinned || options->advice)
 		return false;
 	return options->focus_count || options->ignore_count || (view && view->is_data);
 }

@@ -38,6 +38,7 @@ struct report_options {
 	bool rss;	   /* nothing else, in JSON too */
 	bool mappings;	   /* likewise; in CSV too */
 	bool pinned;	   /* likewise, in JSON */
+	bool advice;	   /* likewise */
 };
 
 struct report {
@@ -110,6 +111,7 @@ bool view_threads(struct report *report, struct error *err);
 bool view_rss(struct report *report, struct error *err);
 bool view_mappings(struct report *report, struct error *err);
 bool view_pinned(struct report *report, struct error *err);
+bool view_advice(struct report *report, struct error *err);
 bool view_json(struct report *report, struct error *err);
 bool view_csv(struct report *report, struct error *err);
 

@@ -45,7 +45,7 @@ static void print_bottom(struct report *report)
 	head_print_seen(report);
 	page_text_begin(&text, report->out);
 	fputs("More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks --peak "
-	      "--sizes --lifetimes --threads --rss --pinned --json",
+	      "--sizes --lifetimes --threads --rss --pinned --advice --json",
 	      text.file);
 	page_text_end(&text, report->out, INDENT);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "profile/when.h"
+#include "report/advice_words.h"
 #include "report/mappings.h"
 #include "report/name.h"
 #include "report/page.h"
@@ -352,8 +353,10 @@ static void print_heap(const struct report *report)
 		return;
 	paragraph(report, words_peak);
 	/* The page has room for one of the two. */
-	if (!has_mappings(report))
+	if (!has_mappings(report)) {
 		paragraph(report, put_temporaries);
+		paragraph(report, advice_words_first_page);
+	}
 }
 
 void words_print(const struct report *report)

@@ -29,8 +29,11 @@ static void begin(void)
 
 static void put(uint32_t stack_id, uint64_t from, uint64_t to)
 {
-	const struct live_cells_block block = {
-		.start = WINDOW + from, .end = WINDOW + to, .stack_id = stack_id};
+	const struct live_cells_block block = {.start = WINDOW + from,
+					       .end = WINDOW + to,
+					       .addr = WINDOW + from,
+					       .size = to - from,
+					       .stack_id = stack_id};
 
 	pins_block(&pins, WINDOW, &block);
 }
@@ -70,7 +73,7 @@ static void by_bytes_in_the_page(void **state)
 {
 	(void)state;
 	begin();
-	pins_begin_window(&pins);
+	pins_begin_window(&pins, 0xf);
 	put(5, 0, 100);
 	put(6, 1000, 1300);
 	put(5, PAGE - 50, PAGE + 10); /* a part of it in each */
@@ -90,7 +93,7 @@ static void inherited_blocks_have_their_share(void **state)
 {
 	(void)state;
 	begin();
-	pins_begin_window(&pins);
+	pins_begin_window(&pins, 0xf);
 	put(5, 0, 1000);
 	pins_page(&pins, 0, PAGE - 2000, 1000);
 	pins_page(&pins, 1, PAGE - 16, 16);
@@ -105,7 +108,7 @@ static void samples_are_scaled(void **state)
 	(void)state;
 	begin();
 	for (int page = 0; page < 3; page++) {
-		pins_begin_window(&pins);
+		pins_begin_window(&pins, 0xf);
 		put(5, 0, 10);
 		put(6, 10, 40);
 		pins_page(&pins, 0, PAGE - 40, 0);
@@ -113,7 +116,7 @@ static void samples_are_scaled(void **state)
 	pins_end_mapping(&pins, &(struct pins_mapping){7 * (PAGE - 40) + 1, 7, 3});
 	check(5, 7099, 7);
 	check(6, 7 * (PAGE - 40) + 1 - 7099, 7);
-	pins_begin_window(&pins);
+	pins_begin_window(&pins, 0xf);
 	put(6, 0, 96);
 	pins_page(&pins, 0, PAGE - 96, 0);
 	end(PAGE - 96);
@@ -123,6 +126,26 @@ static void samples_are_scaled(void **state)
 	assert_int_equal(sum(), 7 * (PAGE - 40) + 1 + PAGE - 96);
 }
 
+/* In pages that are there. */
+static void slack_behind_blocks(void **state)
+{
+	const struct live_cells_block blocks[] = {
+		{WINDOW - 8, WINDOW + 40, WINDOW, 25, 5, false},
+		{WINDOW + PAGE - 50, WINDOW + PAGE + 30, WINDOW + PAGE - 42, 40, 5, false},
+		{WINDOW + 2 * PAGE, WINDOW + 9 * PAGE, WINDOW + 2 * PAGE, PAGE + 96, 6, false},
+	};
+
+	(void)state;
+	begin();
+	pins_begin_window(&pins, 0xd); /* not page 1 */
+	for (unsigned i = 0; i < 3; i++)
+		pins_block(&pins, WINDOW, &blocks[i]);
+	pins_end_mapping(&pins, &(struct pins_mapping){0, 6, 3});
+	assert_int_equal(of(5)->slack, 2 * (15 + 2));
+	assert_int_equal(of(6)->slack, 2 * (PAGE - 96));
+	check(5, 0, 0);
+}
+
 static void a_full_table_counts_others_together(void **state)
 {
 	uint32_t room = SLOTS * 3 / 4;
@@ -130,7 +153,7 @@ static void a_full_table_counts_others_together(void **state)
 	(void)state;
 	begin();
 	for (uint32_t i = 0; i < 2 * SLOTS; i++) {
-		pins_begin_window(&pins);
+		pins_begin_window(&pins, 0xf);
 		put(FIRST + i, 0, 96);
 		pins_page(&pins, 0, PAGE - 96, 0);
 	}
@@ -147,7 +170,7 @@ static void without_a_table_nothing_is_kept(void **state)
 	(void)state;
 	begin();
 	pins.slots = NULL;
-	pins_begin_window(&pins);
+	pins_begin_window(&pins, 0xf);
 	put(5, 0, 100);
 	pins_page(&pins, 0, PAGE - 100, 0);
 	end(PAGE - 100);
@@ -168,6 +191,7 @@ int main(void)
 		cmocka_unit_test(by_bytes_in_the_page),
 		cmocka_unit_test(inherited_blocks_have_their_share),
 		cmocka_unit_test(samples_are_scaled),
+		cmocka_unit_test(slack_behind_blocks),
 		cmocka_unit_test(a_full_table_counts_others_together),
 		cmocka_unit_test(without_a_table_nothing_is_kept),
 		cmocka_unit_test(slots_for_all_up_to_a_limit),

@@ -268,18 +268,18 @@ static inline void model_stacks(struct model *model)
 	top = model_node(model, start, MAIN);
 	handle = model_node(model, top, HANDLE);
 	node = model_node(model, model_node(model, handle, REMEMBER), PUSH_BACK);
-	model_stack(model, node, (struct profile_counts){60 * MIB, 60, 0, 0, 0, 60 * MIB, 60});
+	model_stack(model, node, (struct profile_counts){60 * MIB, 60, 0, 0, 0, 60 * MIB, 60, 0});
 	model_stack(model, model_node(model, top, LOAD),
-		    (struct profile_counts){12 * MIB, 12, 0, 0, 0, 12 * MIB, 12});
+		    (struct profile_counts){12 * MIB, 12, 0, 0, 0, 12 * MIB, 12, 0});
 	model_stack(model, model_node(model, handle, PARSE),
-		    (struct profile_counts){1000, 100, 1000, 100, 97, 0, 0});
+		    (struct profile_counts){1000, 100, 1000, 100, 97, 0, 0, 0});
 	model_stack(model, model_node(model, handle, PARSE_AGAIN),
-		    (struct profile_counts){2000, 100, 1000, 50, 50, 1000, 50});
+		    (struct profile_counts){2000, 100, 1000, 50, 50, 1000, 50, 0});
 	node = model_node(model, model_node(model, top, WALK), WALK);
 	model_stack(model, model_node(model, node, WALK),
-		    (struct profile_counts){300, 3, 0, 0, 0, 300, 3});
+		    (struct profile_counts){300, 3, 0, 0, 0, 300, 3, 0});
 	model_stack(model, model_node(model, 0, CUT),
-		    (struct profile_counts){77, 1, 0, 0, 0, 77, 1});
+		    (struct profile_counts){77, 1, 0, 0, 0, 77, 1, 0});
 }
 
 /* 60 s: 12 MiB from the start, and 1 MiB more each second. */

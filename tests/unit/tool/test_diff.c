@@ -317,10 +317,10 @@ static void test_other_keys(void **state)
 	struct pair pair = new_pair();
 
 	(void)state;
-	twin_stack(pair.a, "main often", (struct profile_counts){1000, 100, 1000, 100, 90, 0, 0});
-	twin_stack(pair.b, "main often", (struct profile_counts){3000, 300, 3000, 300, 20, 0, 0});
-	twin_stack(pair.a, "main peaks", (struct profile_counts){9, 1, 9, 1, 1, 9, 1});
-	twin_stack(pair.b, "main peaks", (struct profile_counts){9000, 1, 9000, 1, 1, 9000, 1});
+	twin_stack(pair.a, "main often", (struct profile_counts){1000, 100, 1000, 100, 90, 0, 0, 0});
+	twin_stack(pair.b, "main often", (struct profile_counts){3000, 300, 3000, 300, 20, 0, 0, 0});
+	twin_stack(pair.a, "main peaks", (struct profile_counts){9, 1, 9, 1, 1, 9, 1, 0});
+	twin_stack(pair.b, "main peaks", (struct profile_counts){9000, 1, 9000, 1, 1, 9000, 1, 0});
 	compare(&pair);
 	diff_sort(pair.diff, SITES_COUNT);
 	assert_int_equal(diff_change(pair.diff->sites[0].counts, SITES_COUNT), 200);

@@ -186,8 +186,8 @@ static void test_keys(void **state)
 	struct scene scene = new_scene("/tmp/before.prof", "/tmp/after.prof");
 
 	(void)state;
-	twin_stack(scene.a, "main f", (struct profile_counts){1000, 100, 1000, 100, 90, 10, 1});
-	twin_stack(scene.b, "main f", (struct profile_counts){3001, 300, 3001, 300, 20, 40, 2});
+	twin_stack(scene.a, "main f", (struct profile_counts){1000, 100, 1000, 100, 90, 10, 1, 0});
+	twin_stack(scene.b, "main f", (struct profile_counts){3001, 300, 3001, 300, 20, 40, 2, 0});
 	scene.options.report.key = SITES_COUNT;
 	assert_has(&scene, "       +200  +2.0 KiB  f\n");
 	scene.options.report.key = SITES_ALLOC;

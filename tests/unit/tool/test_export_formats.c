@@ -80,7 +80,7 @@ static void test_odd_names(void **state)
 /* A share of the peak may come out negative: threads are not read at one moment. */
 static void test_values(void **state)
 {
-	struct profile_counts counts = {1000, 100, 400, 40, 30, -5, -1};
+	struct profile_counts counts = {1000, 100, 400, 40, 30, -5, -1, 0};
 	enum export_value value;
 
 	(void)state;
@@ -133,9 +133,9 @@ static void test_massif_peak(void **state)
 
 	(void)state;
 	model->profile.stack_count = 2;
-	model->stacks[0].counts = (struct profile_counts){500, 5, 500, 5, 0, 400, 4};
-	model->stacks[1].counts = (struct profile_counts){500, 5, 500, 5, 0, -10, 0};
-	model->profile.totals = (struct profile_counts){1000, 10, 1000, 10, 0, 390, 4};
+	model->stacks[0].counts = (struct profile_counts){500, 5, 500, 5, 0, 400, 4, 0};
+	model->stacks[1].counts = (struct profile_counts){500, 5, 500, 5, 0, -10, 0, 0};
+	model->profile.totals = (struct profile_counts){1000, 10, 1000, 10, 0, 390, 4, 0};
 	atomic_init(&model->profile.header.peak_bytes, 450);
 	atomic_init(&model->profile.header.peak_ns, 30 * SECOND);
 	text = export_as(model, "massif", 0);

@@ -34,7 +34,7 @@ static void test_summary_of_a_growing_process(void **state)
 		"\n"
 		"  Seen: 276 allocations and their frees; nothing lost.\n"
 		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
-		"  --peak --sizes --lifetimes --threads --rss --pinned --json\n");
+		"  --peak --sizes --lifetimes --threads --rss --pinned --advice --json\n");
 	free(model);
 }
 
@@ -69,7 +69,7 @@ static void test_summary_of_a_partial_profile(void **state)
 		"\n"
 		"  Seen: 276 allocations and their frees; some are missing, see above.\n"
 		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
-		"  --peak --sizes --lifetimes --threads --rss --pinned --json\n");
+		"  --peak --sizes --lifetimes --threads --rss --pinned --advice --json\n");
 	free(model);
 }
 
@@ -104,7 +104,7 @@ static void test_summary_by_allocated(void **state)
 		"\n"
 		"  Seen: 276 allocations and their frees; nothing lost.\n"
 		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
-		"  --peak --sizes --lifetimes --threads --rss --pinned --json\n");
+		"  --peak --sizes --lifetimes --threads --rss --pinned --advice --json\n");
 	free(model);
 }
 
@@ -140,7 +140,7 @@ static void test_summary_of_an_interval(void **state)
 		"\n"
 		"  Seen: 276 allocations and their frees; nothing lost.\n"
 		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
-		"  --peak --sizes --lifetimes --threads --rss --pinned --json\n");
+		"  --peak --sizes --lifetimes --threads --rss --pinned --advice --json\n");
 	free(model);
 }
 
@@ -171,7 +171,7 @@ static void test_focus(void **state)
 		"\n"
 		"  Seen: 276 allocations and their frees; nothing lost.\n"
 		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
-		"  --peak --sizes --lifetimes --threads --rss --pinned --json\n");
+		"  --peak --sizes --lifetimes --threads --rss --pinned --advice --json\n");
 	free(model);
 }
 
