@@ -92,10 +92,11 @@ static inline __attribute__((always_inline)) void *record_alloc_finish(
 	return block;
 }
 
-/* The calling thread samples, and records no event now. */
+/* The calling thread samples, and records no event now.  While sampling is off nothing of the thread is looked at: the first events may come before
+ * thread-local data has its first values (thread_before_tls()). */
 static inline bool record_is_sampling(void)
 {
-	return __builtin_expect(thread_current->ready == THREAD_SAMPLES, 0);
+	return __builtin_expect(sample_is_on(), 0) && thread_current->ready == THREAD_SAMPLES;
 }
 
 /* If so: true if an allocation of size bytes, called from ra, is one of those between two samples, and all was done that it
