@@ -4,18 +4,14 @@
  */
 #include "profile/bundle_source.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "profile/source_file.h"
 
 enum {
 	AROUND = 5,
 	ITEMS_START = 256,
-	LINE_SIZE_MAX = 1000,		  /* longer lines are cut */
-	FILE_SIZE_MAX = 64 * 1024 * 1024, /* larger files are no source */
 };
 
 /* Lines of one file that follow one another. */
@@ -73,69 +69,18 @@ static struct range next_range(const struct bundle_source *source, size_t *next)
 	return range;
 }
 
-/* A regular file only: a profile may name any. */
-static FILE *open_source(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-	FILE *file;
-
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size <= FILE_SIZE_MAX) {
-		file = fdopen(fd, "r");
-		if (file)
-			return file;
-	}
-	close(fd);
-	return NULL;
-}
-
-/* A file that is read line by line, and how far it was. */
-struct opened {
-	const char *path;
-	FILE *file; /* NULL: cannot be read */
-	uint32_t line;
-	char *text;
-	size_t size;
-};
-
-static bool next_line(struct opened *opened)
-{
-	ssize_t length = opened->file ? getline(&opened->text, &opened->size, opened->file) : -1;
-
-	if (length < 0)
-		return false;
-	opened->line++;
-	opened->text[strcspn(opened->text, "\r\n")] = '\0';
-	if (strlen(opened->text) > LINE_SIZE_MAX)
-		opened->text[LINE_SIZE_MAX] = '\0';
-	return true;
-}
-
-static void open_next(struct opened *opened, const char *path)
-{
-	if (opened->path && strcmp(opened->path, path) == 0)
-		return;
-	if (opened->file)
-		fclose(opened->file);
-	opened->path = path;
-	opened->file = open_source(path);
-	opened->line = 0;
-}
-
 /* Writes what the file has of the range.  Returns the number of lines. */
-static uint32_t write_range(struct opened *opened, const struct range *range,
+static uint32_t write_range(struct source_file *source, const struct range *range,
 			    struct bundle_text *text, struct bundle_bytes *section)
 {
 	struct bundle_bytes lines = {0};
 	uint32_t count = 0;
 
-	open_next(opened, range->file);
-	while (opened->line + 1 < range->first && next_line(opened))
+	source_file_open(source, range->file);
+	while (source->line + 1 < range->first && source_file_next(source))
 		;
-	while (opened->line < range->last && next_line(opened)) {
-		bundle_bytes_number(&lines, bundle_text_add(text, opened->text));
+	while (source->line < range->last && source_file_next(source)) {
+		bundle_bytes_number(&lines, bundle_text_add(text, source->text));
 		count++;
 	}
 	if (count > 0) {
@@ -153,7 +98,7 @@ uint64_t bundle_source_write(struct bundle_source *source, struct bundle_text *t
 			     struct bundle_bytes *section)
 {
 	struct bundle_bytes ranges = {0};
-	struct opened opened = {0};
+	struct source_file file = {0};
 	uint64_t lines = 0, count = 0;
 	size_t next = 0;
 
@@ -161,7 +106,7 @@ uint64_t bundle_source_write(struct bundle_source *source, struct bundle_text *t
 		qsort(source->items, source->count, sizeof(*source->items), compare);
 	while (next < source->count) {
 		struct range range = next_range(source, &next);
-		uint32_t written = write_range(&opened, &range, text, &ranges);
+		uint32_t written = write_range(&file, &range, text, &ranges);
 
 		lines += written;
 		count += written > 0;
@@ -170,8 +115,6 @@ uint64_t bundle_source_write(struct bundle_source *source, struct bundle_text *t
 	bundle_bytes_add(section, ranges.bytes ? ranges.bytes : "", ranges.size);
 	section->failed |= ranges.failed || source->failed;
 	bundle_bytes_free(&ranges);
-	if (opened.file)
-		fclose(opened.file);
-	free(opened.text);
+	source_file_close(&file);
 	return lines;
 }
