@@ -2,6 +2,7 @@
 """test_html - `pmem html` as a command: files, errors, exit codes.  tests/test_page.py looks at the page."""
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -100,3 +101,21 @@ def test_a_profile_without_allocations(tool, tmp_path):
     made.save(tmp_path / "none.prof")
     result = tool("html", "-o", "-", tmp_path / "none.prof")
     assert result.returncode == 0 and b"No allocation was recorded." in result.stdout
+
+
+def test_source_lines_are_of_the_profile_or_left_out(tool, tmp_path):
+    """A bundle's files are another machine's: only lines that came with it are shown."""
+    code = tmp_path / "kept.c"
+    code.write_text("#include <stdlib.h>\nvoid *volatile kept;\nint main(void)\n{\n\tkept = malloc(1000);\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "kept", code], check=True)
+    profile, = pmem_tool.profiles(tool("run", "-q", "--", tmp_path / "kept").folder)
+    assert tool("bundle", "-q", profile.path, "-o", tmp_path / "bare.pmem").returncode == 0
+    assert tool("bundle", "-q", "--source", profile.path, "-o", tmp_path / "whole.pmem").returncode == 0
+
+    def text(*arguments):
+        return bytes(pmem_page.read_data(tool("html", "-o", "-", *arguments).stdout)[1]["source_text"]).decode()
+    line = "    kept = malloc(1000);\n"
+    assert line in text(profile.path) and text("--no-source", profile.path) == "" and text(tmp_path / "bare.pmem") == ""
+    assert line in text(profile.path, profile.path) and text(profile.path, tmp_path / "bare.pmem") == ""
+    code.unlink()
+    assert line in text(tmp_path / "whole.pmem") and text(profile.path) == ""

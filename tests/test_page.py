@@ -147,10 +147,86 @@ def test_a_row_opens_its_call_stacks(page):
     assert page.text("#detail h3") == "render"
     stacks = page.eval("[...document.querySelectorAll('#detail .stack')].map(s => [...s.querySelectorAll('li')].map(l => l.innerText))")
     assert len(stacks) == 2 and all(re.match(r"render\s+shop\.c:\d+", s[0].replace("\n", " ")) for s in stacks)
-    page("click", selector="#detail li button")
+    page("click", selector="#detail li button.more")
     assert "start" in page.text("#detail ol")
     page.key("Escape")
     assert page.eval("document.getElementById('detail').hidden")
+
+
+def source_line(stack):
+    """(number, text) of the site's line in its file."""
+    frame = stack["frames"][stack["site"]]
+    return frame["line"], pathlib.Path(frame["file"]).read_text().split("\n")[frame["line"] - 1]
+
+
+def test_a_frame_has_its_source_line(page, shop):
+    page.key("1")
+    page("fill", selector="#filter", text="remember")
+    page("click", selector="#table .row")
+    where = page.column("where")[0]
+    stacks = [s for s in shop.document["stacks"] if site(s) == ("remember", where)]
+    number, line = source_line(stacks[0])
+    button = "#detail li .line-of"
+    assert page.text(button) == line.strip()
+    assert page.eval("document.querySelectorAll('#detail .source').length") == 0
+    page("click", selector=button)
+    assert page.eval("document.querySelector(%s).ariaExpanded" % json.dumps(button)) == "true"
+    lines = page.eval("[...document.querySelectorAll('#detail .source .line')].map(l => [...l.children].map(c => c.textContent))")
+    text = pathlib.Path(stacks[0]["frames"][stacks[0]["site"]]["file"]).read_text().split("\n")
+    assert [(at, code) for _, _, at, code in lines] == [
+        (str(n), text[n - 1].replace("\t", "    ") + "\n") for n in range(number - 3, number + 4)]
+    amount, mark, at, _ = page.eval("[...document.querySelector('#detail .source .this').children].map(c => c.textContent)")
+    assert (mark, at) == ("\u25b8", str(number)) and near(sum(s["live_bytes"] for s in stacks), amount.replace("\u00a0", " "))
+    page("focus", selector=button)
+    page.key("Enter")
+    assert page.eval("document.querySelectorAll('#detail .source').length") == 0
+    page.key(" ")
+    assert page.eval("document.querySelectorAll('#detail .source').length") == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_source_lines_keep_nobody_out(page, browser, shop, scheme):
+    browser.open(shop.page, "#group=function", scheme=scheme)
+    page("click", selector="#table .row")
+    page("click", selector="#detail li .line-of")
+    assert page.eval("document.querySelectorAll('#detail .source').length") == 1
+    assert page("axe") == []
+
+
+HOSTILE_SOURCE = """#include <stdlib.h>
+/* </script><script>document.title='hit'</script> */
+void *volatile kept;
+int main(void)
+{
+\tkept = malloc(1000); /* <img src=x onerror=hit()> \xff \x1b[2J %s */
+\treturn 0;
+}
+"""
+
+
+def test_hostile_source_is_text(browser, lib, tmp_path):
+    tool = pmem_tool.Tool(lib, tmp_path)
+    code = tmp_path / "<b id=x>.c"
+    code.write_bytes((HOSTILE_SOURCE % ("wide " * 100)).encode("latin-1"))
+    subprocess.run(["gcc", "-g", "-o", tmp_path / "hostile", code], check=True)
+    folder = tool("run", "-q", "--", tmp_path / "hostile").folder
+    profile, = pmem_tool.profiles(folder)
+    assert tool("html", profile.path, "-o", tmp_path / "page.html").returncode == 0
+    browser.open(tmp_path / "page.html", width=700)
+    browser("click", selector="#table .row")
+    browser("click", selector="#detail li .line-of")
+    codes = browser.eval("[...document.querySelectorAll('#detail .source .code')].map(c => c.textContent)")
+    assert codes[0] == "void *volatile kept;\n" and codes[1] == "int main(void)\n"
+    assert codes[3].startswith("    kept = malloc(1000); /* <img src=x onerror=hit()> ? ?[2J wide wide ") and codes[3].endswith("wide w\u2026\n")
+    assert browser.eval("document.title") != "hit" and browser.eval("document.querySelectorAll('img, #x').length") == 0
+    assert browser.eval("[...document.querySelectorAll('.source')].map(s => s.scrollWidth > s.clientWidth)") == [True]
+    assert browser.eval("document.documentElement.scrollWidth") <= 700
+    assert browser("axe") == [] and browser("heard") == []
+    code.unlink()
+    assert tool("html", profile.path, "-o", tmp_path / "page.html").returncode == 0
+    browser.open(tmp_path / "page.html")
+    browser("click", selector="#table .row")
+    assert browser.text("#detail h3") == "main" and browser.eval("document.querySelectorAll('.line-of').length") == 0
 
 
 def flame_cell(page, name):
@@ -438,7 +514,7 @@ def test_a_deep_call_stack_opens_in_parts(browser, deep):
     items = "[...document.querySelectorAll('#detail li')].map(li => li.innerText.split('\\n')[0].trim())"
     shown = browser.eval(items)
     assert shown[50] == "\u22ef {:,} more frames".format(DEPTH - 70) and len(shown) == 71
-    browser("click", selector="#detail li button")
+    browser("click", selector="#detail li button.more")
     more = browser.eval(items)
     assert more[:50] == shown[:50] and more[-20:] == shown[-20:] and len(set(more)) == len(more) == 141
     assert more[100] == "\u22ef {:,} more frames".format(DEPTH - 140)

@@ -115,6 +115,7 @@ complete -c pmem -n $top -l help -d 'Help'
 
 set -l html '__fish_seen_subcommand_from html'
 complete -c pmem -n $html -s o -l output -r -F -d 'Name of the page'
+complete -c pmem -n $html -l no-source -d 'No source lines in the page'
 complete -c pmem -n $html -s q -l quiet -d 'Do not say how large it is'
 complete -c pmem -n $html -l sysroot -r -F -d 'Look for files below'
 complete -c pmem -n $html -l debug-dir -r -F -d 'Folder with debug files'

@@ -18,13 +18,14 @@
 #include "page/opened.h"
 #include "profile/find.h"
 
-enum { NEXT = -1, OPTION_HELP = 256 };
+enum { NEXT = -1, OPTION_HELP = 256, OPTION_NO_SOURCE };
 
 struct request {
 	const char *names[HTML_SIDES]; /* of the profiles; NULL = the newest */
 	unsigned name_count;
 	const char *output; /* NULL = named after the profile, in the current folder */
 	bool quiet;
+	bool no_source;
 	struct symbol_options symbols;
 };
 
@@ -38,6 +39,9 @@ static int set_option(struct request *request, int option, char **argv)
 		return NEXT;
 	case 'q':
 		request->quiet = true;
+		return NEXT;
+	case OPTION_NO_SOURCE:
+		request->no_source = true;
 		return NEXT;
 	case OPTION_HELP:
 		cmd_help_print(cmd_find("html"));
@@ -53,6 +57,7 @@ static int parse(int argc, char **argv, struct request *request)
 	static const struct option options[] = {
 		{"output", required_argument, NULL, 'o'},
 		SYMBOL_OPTIONS_ROWS,
+		{"no-source", no_argument, NULL, OPTION_NO_SOURCE},
 		{"quiet", no_argument, NULL, 'q'},
 		{"help", no_argument, NULL, OPTION_HELP},
 		{NULL, 0, NULL, 0},
@@ -165,6 +170,7 @@ static bool make_page(const struct request *request, struct opened *opened, stru
 	for (unsigned side = 0; side < count; side++)
 		if (!open_side(request, opened, request->names[side], err))
 			return false;
+	opened->page.no_source = request->no_source;
 	if (count == HTML_SIDES && !opened_compare(opened, NULL, err))
 		return false;
 	return write_output(request, &opened->page, err);

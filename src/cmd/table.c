@@ -126,6 +126,7 @@ const struct cmd cmd_table[] = {
 	 "make a page for the browser: timeline, flame graph, tables",
 	 "  -o, --output FILE       default: the profile's name with .html, in the current\n"
 	 "                          folder; - is standard output\n"
+	 "      --no-source         no source lines in the page\n"
 	 "  -q, --quiet             do not say how large it is\n"
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              this text\n"

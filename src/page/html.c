@@ -9,6 +9,8 @@
 
 #include "core/version.h"
 #include "page/answer.h"
+#include "page/heavy_frames.h"
+#include "page/source_lines.h"
 #include "page/template.h"
 
 enum { SCHEMA = 1 }; /* of the block of data; the script checks it */
@@ -22,6 +24,30 @@ static bool prepare_answer(const struct html_page *page, struct error *err)
 		sites_refine(page->sides[i].report->sites, (1u << SITES_KEYS) - 1);
 	}
 	return true;
+}
+
+/* Of the frames that matter most. */
+static bool add_source(const struct html_page *page, const struct call_tree *tree,
+		       struct columns *columns)
+{
+	const struct profile *profiles[HTML_SIDES];
+	uint32_t count = 0, *frames = heavy_frames(tree, page->sides, page->side_count, &count);
+	struct source_lines_place *places = calloc((size_t)count + 1, sizeof(*places));
+	bool ok = frames && places;
+
+	for (unsigned i = 0; i < page->side_count; i++)
+		profiles[i] = page->sides[i].report->profile;
+	for (uint32_t i = 0; ok && i < count; i++) {
+		const struct call_tree_frame *frame = &tree->frames[frames[i]];
+
+		places[i] = (struct source_lines_place){tree->texts.items[frame->file], frame->file,
+							frame->line};
+	}
+	ok = ok && source_lines_columns(&(struct source_lines_from){profiles, page->side_count},
+					places, page->no_source ? 0 : count, columns);
+	free(frames);
+	free(places);
+	return ok;
 }
 
 static bool make_columns(struct html_page *page, struct columns *columns, struct error *err)
@@ -39,6 +65,8 @@ static bool make_columns(struct html_page *page, struct columns *columns, struct
 	ok = ok && call_tree_finish(&tree, columns, err);
 	for (i = 0; ok && i < page->side_count; i++)
 		ok = side_columns(&page->sides[i], i, &tree, columns, err);
+	if (ok && !add_source(page, &tree, columns))
+		ok = error_set(err, "no memory for source lines");
 	call_tree_free(&tree);
 	return ok;
 }

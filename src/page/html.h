@@ -30,6 +30,7 @@ struct html_page {
 	unsigned side_count;
 	const struct diff_page *diff; /* of two sides, that of their profiles; else NULL */
 	const struct html_live *live; /* NULL: a file that stands alone */
+	bool no_source;		      /* no source lines */
 };
 
 /* Writes the page.  Errors of the file are the caller's to see. */

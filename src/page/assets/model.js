@@ -125,6 +125,7 @@ const Model = (() => {
 		const stacks = readStacks(head, columns, of);
 		return {
 			key: head.key, frames, functions, tree, stacks,
+			source: {text: columns.get("source_text"), file: columns.get("source_file"), first: columns.get("source_first"), count: columns.get("source_count")},
 			fileNodes: {parent: fileParents(columns.get("node_depth")), frame: columns.get("node_frame")},
 			sides: head.sides.map((_, s) => readSide(head, columns, s, stacks.first[s]))
 		};

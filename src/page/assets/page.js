@@ -148,7 +148,7 @@ const Page = (() => {
 		Flame.renew(newer, renamed);
 		State.rename({zoom: renamed.path(zoom).map(f => f.toString(36)).join(".")});
 		model = newer;
-		for (const part of [Timeline, Stacks, Charts])
+		for (const part of [Timeline, Source, Stacks, Charts])
 			part.renew(model);
 		measures = Measures.compute(model, Timeline.chosen(), State.state.key);
 		Table.renew(model, measures);
@@ -170,7 +170,7 @@ const Page = (() => {
 		settle();
 		figures(model.sides);
 		setWhat = Dom.choice(byId("what"), Object.entries(Measures.keys(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
-		for (const part of [Timeline, Flame, Stacks, Table, Charts])
+		for (const part of [Timeline, Flame, Source, Stacks, Table, Charts])
 			part.begin(model);
 		document.body.classList.add("ready");
 		update(everything());

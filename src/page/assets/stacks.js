@@ -22,12 +22,37 @@ const Stacks = (() => {
 		return list.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || stacks.alloc_bytes[b] - stacks.alloc_bytes[a] || a - b);
 	}
 
-	function frameItem(frame) {
+	// A frame with its line of source, which a click unfolds to those around; at once, if that was asked for when the process was younger.
+	function frameItem(frame, key) {
 		const {frames} = model, file = frames.texts[frames.file[frame]], module = Model.baseName(frames.texts[frames.module[frame]]);
 		const where = file ? Model.baseName(file) + (frames.line[frame] ? ":" + frames.line[frame] : "") : module;
-		return make("li", {className: frames.own[frame] ? "" : "library"},
+		const item = make("li", {className: frames.own[frame] ? "" : "library"},
 			make("span", {textContent: frames.texts[frames.name[frame]], title: frames.texts[frames.full[frame]]}),
 			make("span", {className: "where", textContent: where, title: file || frames.texts[frames.module[frame]]}));
+		const lines = Source.around(frame);
+		if (lines)
+			addSource(item, frame, lines, key + " s");
+		return item;
+	}
+
+	function addSource(item, frame, lines, key) {
+		const button = make("button", {type: "button", className: "line-of", textContent: Source.lineOf(frame, lines) || "(an empty line)"});
+		let box = null;
+		const show = () => {
+			const isOpen = opened.has(key);
+			button.setAttribute("aria-expanded", isOpen);
+			if (isOpen)
+				item.append(box = Source.box(frame, lines, now.measures));
+			else if (box)
+				box.remove();
+		};
+		button.onclick = () => {
+			if (!opened.delete(key))
+				opened.add(key);
+			show();
+		};
+		item.append(button);
+		show();
 	}
 
 	const plural = (value, noun) => Units.count(value) + " " + noun + (value === 1 ? "" : "s");
@@ -36,7 +61,7 @@ const Stacks = (() => {
 	function behind(entries, words, key) {
 		if (opened.has(key))
 			return elements(entries, key);
-		const button = make("button", {type: "button", textContent: "\u22ef " + words}), item = make("li", {}, button);
+		const button = make("button", {type: "button", className: "more", textContent: "\u22ef " + words}), item = make("li", {}, button);
 		button.onclick = () => {
 			opened.add(key);
 			item.replaceWith(...elements(entries, key));
@@ -45,7 +70,7 @@ const Stacks = (() => {
 	}
 
 	// An entry is {frame}, or {run} of library frames.
-	const elementOf = (entry, key) => entry.run ? behind(entry.run, plural(entry.run.length, "library frame"), key) : [frameItem(entry.frame)];
+	const elementOf = (entry, key) => entry.run ? behind(entry.run, plural(entry.run.length, "library frame"), key) : [frameItem(entry.frame, key)];
 
 	// Of many entries those in the middle are behind a button: a recursion may have any number.
 	function elements(entries, key) {
