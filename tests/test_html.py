@@ -93,6 +93,10 @@ def test_mistakes_in_the_arguments(tool, profile):
                              ([profile, profile, profile], b"not 3")):
         result = tool("html", *arguments)
         assert result.returncode == 2 and words in result.stderr
+    for arguments, words in (([str(profile) + "@1s"], b"pmem.4711.prof@1s: a moment is compared with another one: give two"),
+                             ([profile, str(profile) + "@9x"], b"@9x: no time")):
+        result = tool("html", *arguments)
+        assert result.returncode == 1 and words in result.stderr and not list(result.folder.glob("*.html"))
 
 
 def test_a_profile_without_allocations(tool, tmp_path):

@@ -10,7 +10,6 @@ import subprocess
 import pytest
 
 import pmem_page
-import pmem_profile
 import pmem_tool
 
 WHY_NOT = pmem_page.missing()
@@ -449,6 +448,34 @@ def test_a_profile_compared_with_itself_has_not_changed(browser, lib, shop, tmp_
     assert set(browser.column("temporary")) == {"0"} and browser("heard") == []
 
 
+@pytest.mark.parametrize("times", [("1s", "2s"), ("500ms", None), (None, "1s")])
+def test_moments_are_compared(browser, lib, shop, pair, times, tmp_path):
+    """As by `pmem diff`: of one profile, and of two."""
+    tool = pmem_tool.Tool(lib, tmp_path)
+    other = pair[0].parent / "before.prof"
+    for first in (shop.profile, other) if times[0] != "1s" else (shop.profile,):
+        names = [str(path) + ("@" + time if time else "") for path, time in zip((first, shop.profile), times)]
+        made = tool("html", *names, "-o", tmp_path / "moments.html")
+        assert (made.returncode, made.stderr) == (0, b"")
+        difference = json.loads(tool("diff", "--json", *names).stdout)
+        browser.open(tmp_path / "moments.html")
+        rows = {}
+        for name, live, alloc, before in zip(*(browser.column(heading) for heading in ("name", "live", "allocated", "before"))):
+            found = rows.setdefault(name, [0, 0, 0])
+            for i, text in enumerate((live, alloc, before)):
+                found[i] += number(text)
+        expected = {s["function"]: (s["b"]["live_bytes"] - s["a"]["live_bytes"], s["b"]["alloc_bytes"] - s["a"]["alloc_bytes"],
+                                    s["a"]["live_bytes"]) for s in difference["sites"]}
+        assert set(rows) == set(expected) and len(rows) >= 2
+        for name, values in expected.items():
+            assert all(abs(a - b) <= 210 for a, b in zip(values, rows[name])), (name, values, rows[name])
+        assert browser.headings() == ["live", "before", "after", "allocated", "name", "where"]
+        said = browser.text("#figures").replace("\n", " ")
+        assert re.search(r"live, before .* allocated, before", said) and "peak" not in said
+        browser.key("2", "i", "3")
+        assert browser("axe") == [] and browser("heard") == []
+
+
 # -- what must not happen -------------------------------------------------------------------------------
 def test_hostile_names_are_text(page, shop):
     assert page.eval("document.title").startswith(HOSTILE_NAME)
@@ -489,61 +516,6 @@ def test_no_other_script_runs(page):
     assert [line for line in page("heard") if "Content Security Policy" not in line] == []
     page.eval("0")
     page("open", path=page.eval("decodeURI(location.pathname)"))
-
-
-# -- deep ones ------------------------------------------------------------------------------------------
-DEPTH = 5000
-
-
-@pytest.fixture(scope="module")
-def deep(lib, tmp_path_factory):
-    """A page of one call stack of DEPTH frames, each of a function of its own."""
-    folder = tmp_path_factory.mktemp("deep")
-    made = pmem_profile.Profile()
-    made.header(pid=11, program="/srv/server")
-    module = made.module("/srv/server", b"id")
-    stack = made.stack([(module, 0x1000 + 16 * i) for i in range(DEPTH)], hook=0)
-    made.count_wide(thread=0, stack=stack, alloc_count=1, alloc_bytes=100)
-    made.save(folder / "deep.prof")
-    assert pmem_tool.Tool(lib, folder)("html", folder / "deep.prof", "-o", folder / "deep.html").returncode == 0
-    return folder / "deep.html"
-
-
-def test_a_deep_call_stack_opens_in_parts(browser, deep):
-    browser.open(deep, "#row=" + str(opened_row(browser, deep)))
-    items = "[...document.querySelectorAll('#detail li')].map(li => li.innerText.split('\\n')[0].trim())"
-    shown = browser.eval(items)
-    assert shown[50] == "\u22ef {:,} more frames".format(DEPTH - 70) and len(shown) == 71
-    browser("click", selector="#detail li button.more")
-    more = browser.eval(items)
-    assert more[:50] == shown[:50] and more[-20:] == shown[-20:] and len(set(more)) == len(more) == 141
-    assert more[100] == "\u22ef {:,} more frames".format(DEPTH - 140)
-    assert browser("heard") == []
-
-
-def opened_row(browser, path):
-    """The number of the first row's group."""
-    browser.open(path)
-    browser("click", selector="#table .row")
-    return browser.eval("State.state.row")
-
-
-def test_every_frame_of_a_deep_call_stack_can_be_zoomed_to(browser, deep):
-    browser.open(deep)
-    seen, rounds = set(), 0
-    while True:
-        seen |= set(browser.eval("Flame.labels()"))
-        last = browser.eval("Flame.where(Flame.labels().at(-1).replace('  \u22ef more below', ''))")
-        if not browser.eval("Flame.labels().at(-1)").endswith("more below"):
-            break
-        rounds += 1
-        assert rounds < DEPTH / 200
-        browser("at", selector="#flame", x=last["x"], y=last["y"])
-        assert browser.eval("document.getElementById('flame-box').scrollTop") < 21 * 25
-    names = {label.split("  ")[0] for label in seen if label.startswith("server+")}
-    assert len(names) == DEPTH
-    assert browser.eval("Flame.labels()[1]") == "\u22ef {:,} frames above".format(browser.eval("State.state.zoom.split('.').length") - 21)
-    assert browser("heard") == []
 
 
 # -- large ones -----------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/output.h"
 #include "base/units.h"
@@ -189,15 +188,6 @@ static int parse(int argc, char **argv, struct request *request)
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
-static bool is_one_file(const char *a, const char *b)
-{
-	struct stat first, second;
-
-	return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
-	       first.st_ino == second.st_ino;
-}
-
-/* One file is opened once: two states of a running process would not be two moments of one profile. */
 static bool open_profiles(const struct request *request, struct opened *opened, struct error *err)
 {
 	struct diff_moment *moments = opened->moments;
@@ -207,7 +197,7 @@ static bool open_profiles(const struct request *request, struct opened *opened, 
 			return false;
 	if (!profile_open(moments[DIFF_A].path, &opened->profiles[DIFF_A], err))
 		return false;
-	if (is_one_file(moments[DIFF_A].path, moments[DIFF_B].path))
+	if (diff_moment_is_one_file(&moments[DIFF_A], &moments[DIFF_B]))
 		opened->profiles[DIFF_B] = opened->profiles[DIFF_A];
 	else if (!profile_open(moments[DIFF_B].path, &opened->profiles[DIFF_B], err))
 		return false;

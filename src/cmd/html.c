@@ -16,7 +16,9 @@
 #include "cmd/symbol_options.h"
 #include "page/html.h"
 #include "page/opened.h"
+#include "profile/diff_moment.h"
 #include "profile/find.h"
+#include "profile/profile.h"
 
 enum { NEXT = -1, OPTION_HELP = 256, OPTION_NO_SOURCE };
 
@@ -154,37 +156,69 @@ static bool write_output(const struct request *request, struct html_page *page, 
 
 /* --------------------------------------------------------------------------------------------- */
 
-static bool open_side(const struct request *request, struct opened *opened, const char *name,
-		      struct error *err)
+/* What is made into a page. */
+struct work {
+	struct opened opened;
+	struct diff_moment moments[HTML_SIDES];
+};
+
+static bool open_one(const struct request *request, struct work *work, struct error *err)
 {
 	struct opened_how how = {&request->symbols.symbols, info_text_print};
+	const char *name = request->names[0];
 	struct profile *profile;
 
-	return find_and_open(name, &profile, err) && opened_add(opened, profile, &how, err);
+	if (name && !diff_moment_find(name, &work->moments[0], err))
+		return false;
+	if (work->moments[0].time)
+		return error_set(err, "%s: a moment is compared with another one: give two", name);
+	return (name ? profile_open(work->moments[0].path, &profile, err)
+		     : find_and_open(NULL, &profile, err)) &&
+	       opened_add(&work->opened, profile, &how, err);
 }
 
-static bool make_page(const struct request *request, struct opened *opened, struct error *err)
+static bool open_two(const struct request *request, struct work *work, struct error *err)
 {
-	unsigned count = request->name_count ? request->name_count : 1;
+	struct opened_how how = {&request->symbols.symbols, info_text_print};
+	struct diff_moment *moments = work->moments;
+	struct profile *profile;
 
-	for (unsigned side = 0; side < count; side++)
-		if (!open_side(request, opened, request->names[side], err))
+	for (unsigned side = 0; side < HTML_SIDES; side++) {
+		if (!diff_moment_find(request->names[side], &moments[side], err))
 			return false;
-	opened->page.no_source = request->no_source;
-	if (count == HTML_SIDES && !opened_compare(opened, NULL, err))
+		work->opened.times[side] = moments[side].time;
+	}
+	if (!profile_open(moments[0].path, &profile, err) ||
+	    !opened_add(&work->opened, profile, &how, err))
 		return false;
-	return write_output(request, &opened->page, err);
+	if (diff_moment_is_one_file(&moments[0], &moments[1]))
+		return opened_add_again(&work->opened, &how, err) &&
+		       opened_compare(&work->opened, NULL, err);
+	return profile_open(moments[1].path, &profile, err) &&
+	       opened_add(&work->opened, profile, &how, err) &&
+	       opened_compare(&work->opened, NULL, err);
+}
+
+static bool make_page(const struct request *request, struct work *work, struct error *err)
+{
+	work->opened.page.no_source = request->no_source;
+	return (request->name_count == HTML_SIDES ? open_two(request, work, err)
+						  : open_one(request, work, err)) &&
+	       write_output(request, &work->opened.page, err);
 }
 
 static int run(const struct request *request)
 {
-	struct opened *opened = calloc(1, sizeof(*opened));
+	struct work *work = calloc(1, sizeof(*work));
 	struct error err = {""};
-	bool ok = opened ? make_page(request, opened, &err) : error_set(&err, "no memory");
+	bool ok = work ? make_page(request, work, &err) : error_set(&err, "no memory");
 
-	if (opened)
-		opened_close(opened);
-	free(opened);
+	if (work) {
+		opened_close(&work->opened);
+		for (unsigned side = 0; side < HTML_SIDES; side++)
+			diff_moment_free(&work->moments[side]);
+	}
+	free(work);
 	return ok ? CMD_OK : cmd_fail("html", &err);
 }
 

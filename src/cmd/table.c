@@ -131,7 +131,8 @@ const struct cmd cmd_table[] = {
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              this text\n"
 	 "\n"
-	 "Of two profiles the page shows what changed from the first to the second.\n"
+	 "Of two profiles the page shows what changed from the first to the second; of one\n"
+	 "from one moment to another: FILE@10m FILE@end.\n"
 	 "The page is one file that needs no network, and no pmem where it is looked at.\n"},
 	{"serve", cmd_serve, "[OPTION...] [FILE|PID|DIR]",
 	 "show recorded processes in a browser, live; metrics, pprof",

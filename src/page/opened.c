@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/diff_moment.h"
+
 enum { WIDTH = 80 };
 
 /* The lines of `pmem info`, to be freed; NULL: no memory. */
@@ -25,8 +27,9 @@ static char *facts_of(const struct profile *profile, const struct opened_how *ho
 	return text;
 }
 
-bool opened_add(struct opened *opened, struct profile *profile, const struct opened_how *how,
-		struct error *err)
+/* names: those of the same profile, if it is there already. */
+static bool add(struct opened *opened, struct profile *profile, struct names *names,
+		const struct opened_how *how, struct error *err)
 {
 	unsigned side = opened->page.side_count++;
 	struct report *report = &opened->reports[side];
@@ -37,12 +40,23 @@ bool opened_add(struct opened *opened, struct profile *profile, const struct ope
 	opened->profiles[side] = profile;
 	*report = (struct report){
 		.profile = profile, .options = &opened->options, .out = &opened->out};
-	report->names = names_new_with(profile, how->symbols);
+	report->names = names ? names : names_new_with(profile, how->symbols);
 	opened->facts[side] = facts_of(profile, how);
 	if (!report->names || !opened->facts[side])
 		return error_set(err, "%s: no memory for names", profile->path);
 	opened->page.sides[side] = (struct side){.report = report, .facts = opened->facts[side]};
 	return report_open(report, err);
+}
+
+bool opened_add(struct opened *opened, struct profile *profile, const struct opened_how *how,
+		struct error *err)
+{
+	return add(opened, profile, NULL, how, err);
+}
+
+bool opened_add_again(struct opened *opened, const struct opened_how *how, struct error *err)
+{
+	return add(opened, opened->profiles[0], opened->reports[0].names, how, err);
 }
 
 static bool set_label(struct diff_page *diff, unsigned side, const char *label, struct error *err)
@@ -56,6 +70,20 @@ static bool set_label(struct diff_page *diff, unsigned side, const char *label, 
 	return true;
 }
 
+static void set_moment(struct opened *opened, unsigned side)
+{
+	const struct diff *diff = opened->diff.diff;
+	bool is_timed = diff_side_is_timed(&diff->query.sides[side]);
+
+	opened->moments[side] = (struct side_moment){
+		.time_ns = is_timed ? diff->query.sides[side].time_ns : DIFF_END,
+		.only_series = diff_needs_series(diff, side),
+		.live_bytes = diff->totals[side].live_bytes,
+		.alloc_bytes = diff->totals[side].alloc_bytes,
+	};
+	opened->page.sides[side].moment = &opened->moments[side];
+}
+
 bool opened_compare(struct opened *opened, const char *const labels[HTML_SIDES], struct error *err)
 {
 	struct diff_page *diff = &opened->diff;
@@ -66,7 +94,10 @@ bool opened_compare(struct opened *opened, const char *const labels[HTML_SIDES],
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		diff->sides[side].profile = opened->profiles[side];
 		diff->sides[side].names = opened->reports[side].names;
-		diff->times_ns[side] = DIFF_END;
+		diff->times[side] = opened->times[side];
+		if (!diff_moment_time(opened->profiles[side], opened->times[side],
+				      &diff->times_ns[side], err))
+			return false;
 	}
 	if (!diff_page_open(diff, err))
 		return false;
@@ -74,6 +105,8 @@ bool opened_compare(struct opened *opened, const char *const labels[HTML_SIDES],
 		if (labels && !set_label(diff, side, labels[side], err))
 			return false;
 		opened->page.sides[side].label = diff->labels[side];
+		if (diff->diff->is_timed)
+			set_moment(opened, side);
 	}
 	opened->page.diff = diff;
 	return true;
@@ -84,10 +117,14 @@ void opened_close(struct opened *opened)
 	diff_page_close(&opened->diff);
 	for (unsigned side = 0; side < HTML_SIDES; side++) {
 		report_close(&opened->reports[side]);
+		free(opened->facts[side]);
+	}
+	for (unsigned side = 0; side < HTML_SIDES; side++) {
+		if (side > 0 && opened->profiles[side] == opened->profiles[0])
+			continue;
 		names_free(opened->reports[side].names);
 		if (opened->profiles[side])
 			profile_close(opened->profiles[side]);
-		free(opened->facts[side]);
 	}
 	*opened = (struct opened){0};
 }

@@ -23,6 +23,8 @@ struct opened {
 	struct profile *profiles[HTML_SIDES];
 	struct report reports[HTML_SIDES];
 	char *facts[HTML_SIDES];
+	const char *times[HTML_SIDES]; /* for opened_compare(): of the moments, as given; NULL = the end */
+	struct side_moment moments[HTML_SIDES];
 	struct report_options options;
 	struct diff_options diff_options;
 	struct diff_page diff;
@@ -33,6 +35,9 @@ struct opened {
 /* Adds a side.  The profile is closed by opened_close(), also if this fails. */
 bool opened_add(struct opened *opened, struct profile *profile, const struct opened_how *how,
 		struct error *err);
+
+/* Adds another moment of the profile of the side that is there. */
+bool opened_add_again(struct opened *opened, const struct opened_how *how, struct error *err);
 
 /* Of two sides: compares them.  labels: what they are called; NULL = after their files. */
 bool opened_compare(struct opened *opened, const char *const labels[HTML_SIDES], struct error *err);

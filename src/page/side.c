@@ -10,6 +10,7 @@
 
 #include "export/clean.h"
 #include "export/export.h"
+#include "profile/diff.h"
 #include "report/histogram.h"
 #include "report/json_counts.h"
 #include "report/name.h"
@@ -230,6 +231,26 @@ static void put_totals(const struct profile *profile, struct json *json)
 	json_end(json);
 }
 
+/* null: the last state. */
+static void put_moment(const struct side_moment *moment, struct json *json)
+{
+	json_key(json, "moment");
+	if (!moment) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	json_key(json, "time_ns");
+	if (moment->time_ns == DIFF_END)
+		json_null(json);
+	else
+		json_uint(json, moment->time_ns);
+	json_key_bool(json, "only_series", moment->only_series);
+	json_key_uint(json, "live_bytes", moment->live_bytes);
+	json_key_uint(json, "alloc_bytes", moment->alloc_bytes);
+	json_end(json);
+}
+
 static void put_growth(const struct report *report, struct json *json)
 {
 	json_key(json, "growth");
@@ -371,6 +392,7 @@ void side_json(const struct side *side, struct json *json)
 	json_object(json);
 	put_process(side, json);
 	put_totals(report->profile, json);
+	put_moment(side->moment, json);
 	put_growth(report, json);
 	put_marks(report->profile, json);
 	put_threads(report->profile, json);

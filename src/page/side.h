@@ -13,10 +13,19 @@
 #include "page/columns.h"
 #include "report/report.h"
 
+/* What is compared is a moment of one of two sides at least; this is of one of them. */
+struct side_moment {
+	uint64_t time_ns; /* since start; DIFF_END: the end */
+	bool only_series; /* call stacks that the timeline does not have do not count */
+	uint64_t live_bytes;
+	uint64_t alloc_bytes;
+};
+
 struct side {
 	struct report *report; /* opened */
 	const char *label;     /* what it is called beside another one; NULL = there is none */
-	const char *facts;     /* the lines of `pmem info` */
+	const struct side_moment *moment; /* NULL: the end, as beside it */
+	const char *facts;		  /* the lines of `pmem info` */
 	struct call_tree_stacks stacks;
 };
 

@@ -132,9 +132,7 @@ static struct sites_counts state_at(const struct diff_side *side, uint32_t serie
 				     .alloc_bytes = value.alloc_bytes};
 }
 
-/* True if call stacks without a series must be left out on this side: it is of a moment, or compared with a moment of
- * the same profile. */
-static bool needs_series(const struct diff *diff, unsigned index)
+bool diff_needs_series(const struct diff *diff, unsigned index)
 {
 	const struct diff_side *side = &diff->query.sides[index];
 	const struct diff_side *other = &diff->query.sides[!index];
@@ -185,7 +183,7 @@ static void add_stack(struct build *build, unsigned index, uint32_t stack)
 	struct diff_row *row = row_of(build, build->paths[index][stack]);
 	struct sites_counts counts = counts_of(build, index, stack), before;
 
-	if (build->series[index][stack] == DIFF_NONE && needs_series(diff, index)) {
+	if (build->series[index][stack] == DIFF_NONE && diff_needs_series(diff, index)) {
 		build->unknown[row - diff->stacks] = true;
 		if (diff->query.sides[0].profile == diff->query.sides[1].profile && index == DIFF_A)
 			return; /* it comes again on the other side */
@@ -218,7 +216,7 @@ static void drop_rows(struct build *build)
 		if (row->stack_count[DIFF_A] + row->stack_count[DIFF_B] == 0)
 			continue;
 		if (build->unknown[i] && diff_state(row) != DIFF_MATCHED &&
-		    needs_series(diff, !side) && !needs_series(diff, side))
+		    diff_needs_series(diff, !side) && !diff_needs_series(diff, side))
 			continue;
 		diff->stacks[kept++] = *row;
 	}

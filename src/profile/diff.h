@@ -81,6 +81,9 @@ void diff_free(struct diff *diff);
 /* True if the moment of a side is before the end. */
 bool diff_side_is_timed(const struct diff_side *side);
 
+/* True if call stacks without a series are left out on a side: it is of a moment, or compared with a moment of the same profile. */
+bool diff_needs_series(const struct diff *diff, unsigned index);
+
 /* B - A, of what the key sorts by. */
 int64_t diff_change(const struct sites_counts counts[DIFF_SIDES], enum sites_key key);
 

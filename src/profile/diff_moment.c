@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profile/diff.h"
@@ -60,6 +61,14 @@ void diff_moment_free(struct diff_moment *moment)
 {
 	free(moment->path);
 	moment->path = NULL;
+}
+
+bool diff_moment_is_one_file(const struct diff_moment *a, const struct diff_moment *b)
+{
+	struct stat first, second;
+
+	return stat(a->path, &first) == 0 && stat(b->path, &second) == 0 &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 bool diff_moment_time(const struct profile *profile, const char *time, uint64_t *time_ns,

@@ -89,7 +89,8 @@ const Measures = (() => {
 	function standIns(model) {
 		const {node, count} = model.stacks, of = new Int32Array(model.tree.count).fill(-1);
 		for (let i = 0; i < count; i++)
-			of[node[i]] = i;
+			if (!model.known || model.known[i])
+				of[node[i]] = i;
 		return of;
 	}
 
@@ -97,7 +98,9 @@ const Measures = (() => {
 	function atStandIns(model, values, side) {
 		const {node, side: sides, count} = model.stacks, sums = new Float64Array(count), standIn = model.standIns;
 		for (let i = 0; i < count; i++)
-			if (side === undefined)
+			if (model.known && !model.known[i])
+				continue;
+			else if (side === undefined)
 				sums[standIn[node[i]]] += sides[i] ? values[i] : -values[i];
 			else if (sides[i] === side)
 				sums[standIn[node[i]]] += values[i];
@@ -113,7 +116,10 @@ const Measures = (() => {
 		return {...made, growth: null, before: atStandIns(model, of, 0), after: atStandIns(model, of, 1), timed: false, compared: true};
 	}
 
-	const keys = model => model.sides.length > 1 ? COMPARED : KEYS;
+	// Of a moment no more is known.
+	const AT_MOMENTS = {live: COMPARED.live, alloc: COMPARED.alloc};
+
+	const keys = model => model.known ? AT_MOMENTS : model.sides.length > 1 ? COMPARED : KEYS;
 
 	// interval: {since, until} in ns since start, or null.
 	function compute(model, interval, key) {
@@ -139,5 +145,5 @@ const Measures = (() => {
 		}
 	}
 
-	return {keys, compute, text};
+	return {keys, compute, text, sampleAt};
 })();

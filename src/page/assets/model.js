@@ -123,12 +123,14 @@ const Model = (() => {
 		const frames = readFrames(columns), functions = readFunctions(frames, head.sides.length > 1);
 		const {of, tree} = mergeNodes(columns, functions);
 		const stacks = readStacks(head, columns, of);
-		return {
+		const model = {
 			key: head.key, frames, functions, tree, stacks,
 			source: {text: columns.get("source_text"), file: columns.get("source_file"), first: columns.get("source_first"), count: columns.get("source_count")},
 			fileNodes: {parent: fileParents(columns.get("node_depth")), frame: columns.get("node_frame")},
 			sides: head.sides.map((_, s) => readSide(head, columns, s, stacks.first[s]))
 		};
+		Moments.apply(model);
+		return model;
 	}
 
 	return {make, makeFinder, findNode, baseName};

@@ -10,6 +10,11 @@ const Page = (() => {
 		const side = sides[sides.length - 1], {totals} = side, before = sides.length > 1 ? sides[0].totals : null;
 		const was = (key, text) => before ? ", before " + text(before[key]) : "";
 		const figure = (value, text) => make("div", {className: "figure"}, make("b", {textContent: value}), make("span", {textContent: text}));
+		if (side.moment) {
+			byId("figures").replaceChildren(...[["live_bytes", "live"], ["alloc_bytes", "allocated"]].map(([key, words]) =>
+				figure(Units.bytes(side.moment[key]), words + ", before " + Units.bytes(sides[0].moment[key]))));
+			return;
+		}
 		byId("figures").replaceChildren(
 			figure(Units.bytes(totals.live_bytes), "live in " + Units.count(totals.live_blocks) + " blocks" + was("live_bytes", Units.bytes)),
 			figure(Units.bytes(totals.peak_bytes), "peak, after " + Units.duration(totals.peak_ns) + was("peak_bytes", Units.bytes)),

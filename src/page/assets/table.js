@@ -19,7 +19,7 @@ const Table = (() => {
 		if (kind === "thread")
 			return ["alloc", "calls", "freed", "net", "temporary", "name", "where"];
 		if (measures.compared) {
-			const others = ["live", "peak", "alloc", "calls", "temporary"].filter(column => column !== State.state.key);
+			const others = (model.known ? ["live", "alloc"] : ["live", "peak", "alloc", "calls", "temporary"]).filter(column => column !== State.state.key);
 			return [State.state.key, "before", "after", ...others, "name", "where"];
 		}
 		const timed = measures.timed ? ["live", "growth", "alloc"] : ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];

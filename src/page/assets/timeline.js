@@ -12,6 +12,9 @@ const Timeline = (() => {
 		return {left: LEFT, width: Math.max(1, width), top: TOP, bottom: rateTop - GAP, rateTop, rateBottom: height - AXIS};
 	}
 
+	// Both sides are moments of one process.
+	const isSame = () => before.pid === side.pid && before.start_realtime_ns === side.start_realtime_ns;
+
 	const toX = (p, ns) => p.left + p.width * ns / (span || 1);
 	const toTime = (p, x) => Math.max(0, Math.min(1, (x - p.left) / p.width)) * span;
 
@@ -105,7 +108,7 @@ const Timeline = (() => {
 			ctx.stroke();
 			ctx.setLineDash([]);
 		}
-		if (before && line(ctx, p, before.points.time, before.points.live, most, p.bottom, p.top)) {
+		if (before && !isSame() && line(ctx, p, before.points.time, before.points.live, most, p.bottom, p.top)) {
 			ctx.strokeStyle = colour("rate");
 			ctx.lineWidth = 1.75;
 			ctx.stroke();
@@ -187,6 +190,23 @@ const Timeline = (() => {
 		ctx.fillRect(to - 1, p.top, 2, p.rateBottom - p.top);
 	}
 
+	// The moments that are compared.
+	function drawMoments(ctx, p) {
+		if (!model.known)
+			return;
+		model.sides.forEach(({moment, duration_ns}, i) => {
+			const x = Math.round(toX(p, moment.time_ns === null ? duration_ns : moment.time_ns)) - 0.5, tone = i ? "live" : "rate";
+			ctx.strokeStyle = colour(tone);
+			ctx.beginPath();
+			ctx.moveTo(x, p.top);
+			ctx.lineTo(x, p.rateBottom);
+			ctx.stroke();
+			ctx.font = Dom.font(11.5, 600);
+			ctx.textBaseline = "middle";
+			label(ctx, p, x, p.bottom - 10 - 16 * i, i ? "after" : "before", tone);
+		});
+	}
+
 	function drawHover(ctx, p) {
 		if (hover === null || drag)
 			return;
@@ -221,6 +241,7 @@ const Timeline = (() => {
 		drawInterval(ctx, p);
 		drawMarks(ctx, p);
 		drawPeak(ctx, p, most);
+		drawMoments(ctx, p);
 		drawHover(ctx, p);
 	}
 
@@ -356,7 +377,7 @@ const Timeline = (() => {
 			mark.style.background = "var(--" + tone + ")";
 			return make("span", {}, mark, text);
 		};
-		const items = before ? [item("rate", "live, " + before.label, true), item("live", "live, " + side.label, true)] : [item("live", "live", true)];
+		const items = before && !isSame() ? [item("rate", "live, " + before.label, true), item("live", "live, " + side.label, true)] : [item("live", "live", true)];
 		if (side.points.rss.some(v => v))
 			items.push(item("rss", "resident (RSS)", true));
 		if (rates.length)
