@@ -261,6 +261,38 @@ def test_inverted_begins_with_the_sites(page, shop):
     assert flame_cell(page, "handle_request")["row"] == 2
 
 
+# Each node of the inverted tree by its path of functions, and the same summed up call stack by call stack.
+INVERTED = """(() => {
+    const model = Page.model(), {parent, func} = model.tree, {own} = model.functions, {alloc, live, growth} = Page.measures();
+    const tree = new Callers.Tree(new Callers.Order(model, %s), alloc, {change: growth, base: live});
+    const made = {}, expected = {};
+    const add = (path, ...sums) => (expected[path] = expected[path] || [0, 0, 0, 0]).forEach((sum, i, all) => all[i] = sum + sums[i]);
+    const visit = (n, path) => {
+        made[path] = [tree.weight(n), tree.net(n), tree.change(n), tree.base(n)];
+        for (const child of tree.children(n, 0).list)
+            visit(child, path + "," + tree.func(child));
+    };
+    visit(0, "");
+    alloc.forEach((value, i) => {
+        const all = [];
+        for (let n = model.stacks.node[i]; n > 0; n = parent[n])
+            all.push(func[n]);
+        const shown = all.filter(f => own[f]), path = %s && shown.length ? shown : %s ? all.slice(0, 1) : all;
+        for (let end = 0; value && end <= path.length; end++)
+            add(path.slice(0, end).map(f => "," + f).join(""), value, value, growth[i], live[i]);
+    });
+    return [made, expected];
+})()"""
+
+
+@pytest.mark.parametrize("own", ["true", "false"])
+def test_every_inverted_node_is_a_sum_of_call_stacks(page, browser, shop, large, own):
+    for path, least in ((shop.page, 10), (large, 10000)):
+        browser.open(path)
+        made, expected = page.eval(INVERTED % (own, own, own))
+        assert made == expected and len(made) > least
+
+
 def test_library_frames_are_shown_when_asked_for(page):
     page.key("4")
     assert page.eval("Flame.where('_start')") is None

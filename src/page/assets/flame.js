@@ -5,7 +5,7 @@ const Flame = (() => {
 	const ROW = 21, PAD = 5, PALETTE = 8;
 	const {byId, make, colour} = Dom;
 	const COLOURS = [["module", "module"], ["growth", "growth"], ["name", "function"]];
-	let model, measures, canvas, ownAncestor, layouts = new Map(), open = new Set();
+	let model, measures, canvas, orders, layouts = new Map(), open = new Set();
 	let tree = null, layout = null, focus = -1, focusPath = null, toZoomed = false, matches = null, moduleTone = new Map();
 
 	// --- trees -------------------------------------------------------------------------------------
@@ -20,8 +20,14 @@ const Flame = (() => {
 	function makeTree() {
 		const {key, invert, library} = State.state, values = measures[key];
 		if (invert)
-			return new Trees.CallerTree(model, Boolean(library), ownAncestor, values, changes());
+			return new Callers.Tree(orders[library ? 1 : 0], values, changes());
 		return Trees.topDown(model, topDownLayout(Boolean(library)), values, changes());
+	}
+
+	// For inverted graphs, without and with library frames.
+	function makeOrders() {
+		const made = orders = [new Callers.Order(model, true), new Callers.Order(model, false)];
+		Callers.prepare(made, () => made === orders);
 	}
 
 	const zoomPath = () => State.state.zoom ? State.state.zoom.split(".").map(text => parseInt(text, 36)) : [];
@@ -384,7 +390,7 @@ const Flame = (() => {
 		focusPath = focus >= 0 ? renamed.path(FlameLayout.pathOf(tree, focus)) : null;
 		open = new Set([...open].map(renamed.node).filter(node => node >= 0));
 		model = of;
-		ownAncestor = Trees.ownAncestors(model);
+		makeOrders();
 		chooseTones();
 		layouts.clear();
 		tree = null;
@@ -393,7 +399,7 @@ const Flame = (() => {
 	function begin(of) {
 		model = of;
 		canvas = byId("flame");
-		ownAncestor = Trees.ownAncestors(model);
+		makeOrders();
 		chooseTones();
 		byId("colour").replaceChildren(...COLOURS.map(([value, text]) => make("option", {value, textContent: text})));
 		byId("colour").onchange = event => State.set({colour: event.target.value});

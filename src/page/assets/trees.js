@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// trees.js - the two trees that the flame graph draws, as weights of call stacks make them.
+// trees.js - the tree that the flame graph draws, as weights of call stacks make it.
 //
-// Both are asked alike: weight(node) >= 0 says how wide it is, net(node) is the signed sum.  children(node, least) has those with
+// It and the inverted one (callers.js) are asked alike: weight(node) >= 0 says how wide it is, net(node) is the signed sum.  children(node, least) has those with
 // least or more in its list, the heaviest first, and count and weight of the others.  Node 0 is the root.
 const Trees = (() => {
 	"use strict";
@@ -166,112 +166,5 @@ const Trees = (() => {
 		return result;
 	}
 
-	class CallerTree {
-		// change, base: as of topDown(), of the call stacks that have a value.
-		constructor(model, library, ownAncestor, values, {change, base}) {
-			this.model = model;
-			this.own = library ? null : ownAncestor;
-			this.values = values;
-			this.changes = change;
-			this.bases = base;
-			this.nodes = [];
-			this.slot = new Int32Array(model.functions.count);
-			const members = [], at = [];
-			for (let i = 0; i < values.length; i++) {
-				if (!values[i])
-					continue;
-				const leaf = model.stacks.node[i];
-				members.push(i);
-				at.push(this.own && this.own[leaf] || leaf);
-			}
-			this.add(-1, -1, Int32Array.from(members), Int32Array.from(at), true);
-		}
-
-		add(parent, func, members, at, isRoot) {
-			const {values, changes, bases} = this;
-			let weight = 0, net = 0, change = 0, base = 0;
-			for (let m = 0; m < members.length; m++) {
-				const i = members[m];
-				weight += Math.abs(values[i]);
-				net += values[i];
-				change += changes ? changes[i] : 0;
-				base += bases[i];
-			}
-			this.nodes.push({parent, func, members, at, weight, net, change, base, isRoot, found: null});
-			return this.nodes.length - 1;
-		}
-
-		// The nodes that those of a node are called from.
-		step(node) {
-			if (node.isRoot)
-				return node.at;
-			const {parent} = this.model.tree, {own} = this, {at} = node, next = new Int32Array(at.length);
-			for (let i = 0; i < at.length; i++)
-				next[i] = own ? own[parent[at[i]]] : parent[at[i]];
-			return next;
-		}
-
-		// A node's call stacks by the next function, with their weights.
-		group(node, next) {
-			const {func} = this.model.tree, {slot, values} = this, {members} = node, groups = [];
-			for (let i = 0; i < next.length; i++) {
-				if (next[i] <= 0)
-					continue;
-				const f = func[next[i]];
-				if (!slot[f]) {
-					groups.push({func: f, count: 0, weight: 0});
-					slot[f] = groups.length;
-				}
-				const group = groups[slot[f] - 1];
-				group.count++;
-				group.weight += Math.abs(values[members[i]]);
-			}
-			return groups;
-		}
-
-		// Makes children of what is heavy enough; the others are only counted.
-		split(number, least) {
-			const node = this.nodes[number], {func} = this.model.tree, slot = this.slot;
-			const next = this.step(node), groups = this.group(node, next);
-			const found = {list: [], count: 0, weight: 0, least};
-			for (const group of groups) {
-				if (group.weight >= least) {
-					group.members = new Int32Array(group.count);
-					group.at = new Int32Array(group.count);
-					group.count = 0;
-				} else {
-					found.count++;
-					found.weight += group.weight;
-				}
-			}
-			for (let i = 0; i < next.length; i++) {
-				const group = next[i] > 0 ? groups[slot[func[next[i]]] - 1] : null;
-				if (!group || !group.members)
-					continue;
-				group.members[group.count] = node.members[i];
-				group.at[group.count++] = next[i];
-			}
-			for (const group of groups)
-				slot[group.func] = 0;
-			found.list = groups.filter(g => g.members).map(g => this.add(number, g.func, g.members, g.at, false))
-				.sort((a, b) => this.weight(b) - this.weight(a) || a - b);
-			return found;
-		}
-
-		weight(n) { return this.nodes[n].weight; }
-		net(n) { return this.nodes[n].net; }
-		change(n) { return this.nodes[n].change; }
-		base(n) { return this.nodes[n].base; }
-		func(n) { return this.nodes[n].func; }
-		parent(n) { return this.nodes[n].parent; }
-		first() { return -1; }
-		children(n, least) {
-			const node = this.nodes[n];
-			if (!node.found || least < node.found.least)
-				node.found = this.split(n, least);
-			return node.found;
-		}
-	}
-
-	return {RUN, topDown, topDownLayout, above, ownAncestors, CallerTree, sums, sumUp};
+	return {RUN, topDown, topDownLayout, above, ownAncestors, sums, sumUp};
 })();
