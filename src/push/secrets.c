@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BEGINNING_MIN = 4 }; /* bytes; no fewer than the stars that take their place */
+
 void secrets_free(struct secrets *secrets)
 {
 	unsigned i;
@@ -27,6 +29,7 @@ const char *secrets_keep(struct secrets *secrets, const char *text)
 		if (strcmp(secrets->items[i], text) == 0)
 			return secrets->items[i];
 	if (secrets->count == SECRETS_MAX) { /* tokens that were renewed: the oldest goes */
+		explicit_bzero(secrets->items[0], strlen(secrets->items[0]));
 		free(secrets->items[0]);
 		memmove(secrets->items, secrets->items + 1,
 			(SECRETS_MAX - 1) * sizeof(secrets->items[0]));
@@ -66,6 +69,18 @@ char *secrets_read_line(const char *path, struct error *err)
 	return NULL;
 }
 
+/* Of a text that was cut off the end may be the beginning of a secret. */
+static void hide_beginning(const char *secret, char *text)
+{
+	size_t length = strlen(text), size = strlen(secret);
+
+	for (size = size < length ? size : length; size >= BEGINNING_MIN; size--)
+		if (memcmp(text + length - size, secret, size) == 0) {
+			strcpy(text + length - size, "***");
+			return;
+		}
+}
+
 void secrets_hide(const struct secrets *secrets, char *text)
 {
 	unsigned i;
@@ -79,5 +94,6 @@ void secrets_hide(const struct secrets *secrets, char *text)
 			memmove(found + shown, found + length, strlen(found + length) + 1);
 			found += shown;
 		}
+		hide_beginning(secrets->items[i], text);
 	}
 }

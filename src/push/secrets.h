@@ -22,13 +22,14 @@ struct secrets {
 
 void secrets_free(struct secrets *secrets);
 
-/* Remembers one, which is to be hidden.  Returns the copy; NULL: no memory, or too many. */
+/* Remembers one, which is to be hidden; beyond SECRETS_MAX the oldest is forgotten.  Returns the copy; NULL: no memory. */
 const char *secrets_keep(struct secrets *secrets, const char *text);
 
 /* The first line of a file, without its end: to be freed.  NULL: it cannot be read, is empty, or has control characters. */
 char *secrets_read_line(const char *path, struct error *err);
 
-/* Puts *** in the place of each secret in text. */
+/* Puts *** in the place of each secret in text, and of the beginning of one (4 bytes or more) at its end, where it may have been cut
+ * off.  It never gets longer. */
 void secrets_hide(const struct secrets *secrets, char *text);
 
 #endif

@@ -301,6 +301,25 @@ static void test_secrets_are_hidden(void **state)
 	secrets_free(&secrets);
 }
 
+static void test_secrets_that_were_cut_off_are_hidden(void **state)
+{
+	struct secrets secrets = {0};
+	char cut[] = "invalid token: eyJhbGciOi", least[] = "eyJh", less[] = "a key",
+	     all[] = "eyJhbGciOiJIUzI1NiJ9";
+
+	(void)state;
+	assert_non_null(secrets_keep(&secrets, "eyJhbGciOiJIUzI1NiJ9"));
+	secrets_hide(&secrets, cut);
+	assert_string_equal(cut, "invalid token: ***");
+	secrets_hide(&secrets, least);
+	assert_string_equal(least, "***");
+	secrets_hide(&secrets, less);
+	assert_string_equal(less, "a key");
+	secrets_hide(&secrets, all);
+	assert_string_equal(all, "***");
+	secrets_free(&secrets);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +333,7 @@ int main(void)
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_waiting_doubles_and_has_limits),
 		cmocka_unit_test(test_secrets_are_hidden),
+		cmocka_unit_test(test_secrets_that_were_cut_off_are_hidden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
