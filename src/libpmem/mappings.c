@@ -387,9 +387,12 @@ void mappings_init(void)
 
 void mappings_fork_child(void)
 {
-	/* Whoever had the lock does not exist here, and may have left anything. */
-	if (!lock_try(&lock))
+	/* Whoever had the lock does not exist here, and may have left anything: the place of the slots without their number. */
+	if (!lock_try(&lock)) {
 		memset((void *)&ranges, 0, sizeof(ranges));
+		slots = NULL;
+		slot_count = 0;
+	}
 	lock_reset(&lock);
 	ranges.inherited = get(&latest);
 	if (slots)
