@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cmd/run_found.h"
 #include "cmd/run_say.h"
@@ -29,13 +30,6 @@
 
 /* OTHERS_READ: of a build's thousands of profiles those with the largest peaks are looked into for growth. */
 enum { OTHERS_MAX = 5, OTHERS_READ = 64, LINE_SIZE = 2048 };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static void print_line(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -241,7 +235,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 	char took[UNITS_SIZE], end[100], quoted[LINE_SIZE];
 	struct run_verdict verdict;
 	const char *name = profile->program_name[0] ? profile->program_name
-						    : base_name(summary->program);
+						    : path_last_part(summary->program);
 	const char *path = quote(short_path(next), quoted);
 
 	print_unseen(profile, file);
@@ -272,7 +266,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 /* The likely reason first: --only names others; or libpmem.so saw no allocation. */
 static void print_nothing(const struct run_summary *summary, const char *why, FILE *file)
 {
-	const char *name = base_name(summary->program), *profile = getenv("PMEM_PROFILE");
+	const char *name = path_last_part(summary->program), *profile = getenv("PMEM_PROFILE");
 	char took[UNITS_SIZE], end[100];
 
 	if (profile && strcmp(profile, "0") == 0)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/units.h"
 #include "profile/growth.h"
 #include "profile/names.h"
@@ -22,13 +23,6 @@
 enum { FUNCTION_MAX = 80 };
 
 enum how_much { WITH_RATE, WITHOUT_RATE };
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* What the sentence needs: all of one profile. */
 struct sentence {
@@ -92,7 +86,8 @@ static void name_site(const struct sentence *sentence, const struct site *site,
 	const struct place *place = places_get(sentence->places, site->place);
 	const struct profile_module *module = places_module(sentence->places, place);
 	const struct symbol *symbol = place->symbol;
-	const char *object = module && module->path[0] ? base_name(module->path) : "[anonymous]";
+	const char *object = module && module->path[0] ? path_last_part(module->path)
+						       : "[anonymous]";
 	char function[FUNCTION_MAX + 1];
 
 	if (!symbol->function) {
@@ -102,9 +97,10 @@ static void name_site(const struct sentence *sentence, const struct site *site,
 	shorten(names_short(sentence->names, place->location, symbol), function);
 	if (symbol->file && symbol->line)
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s:%u)", function,
-			 base_name(symbol->file), symbol->line);
+			 path_last_part(symbol->file), symbol->line);
 	else if (symbol->file)
-		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s)", function, base_name(symbol->file));
+		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s)", function,
+			 path_last_part(symbol->file));
 	else if (module)
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s)", function, object);
 	else

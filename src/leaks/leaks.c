@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "core/version.h"
 #include "leaks/areas.h"
 #include "leaks/blocks.h"
@@ -74,13 +75,10 @@ static uint32_t stack_of(const struct search *search, const struct block *block)
 static const char *module_of(const struct profile *profile, uint32_t node)
 {
 	const struct profile_location *location = &profile->locations[profile->nodes[node].location];
-	const char *path, *slash;
 
 	if (!node || location->special)
 		return "";
-	path = profile->modules[location->module].path;
-	slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
+	return path_last_part(profile->modules[location->module].path);
 }
 
 /* True if the loader allocated, or the allocator for itself: they keep some addresses where nobody finds them, as that of the table of a
@@ -210,12 +208,11 @@ static bool find(struct search *search, struct error *err)
 {
 	const struct leaks_source *source = search->source;
 	const struct format_memory *location = &source->profile->header.memory;
-	const char *slash = strrchr(source->profile->path, '/');
 	const struct areas_source where = {
 		.pid = source->pid,
 		.memory = search->memory,
 		.location = location,
-		.profile_name = slash ? slash + 1 : source->profile->path,
+		.profile_name = path_last_part(source->profile->path),
 		.stop = source->stop,
 	};
 

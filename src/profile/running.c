@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 enum { START_TICKS_FIELD = 22, STATE_FIELD = 3 };
 
 /* The fields after the program's name, which may hold blanks and parentheses. */
@@ -83,26 +85,19 @@ struct wanted {
 	bool found;
 };
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* By the name too: some file systems show other inode numbers here than stat(2) gives. */
 static bool is_wanted(const struct running_mapping *mapping, void *argument)
 {
 	struct wanted *wanted = argument;
 
 	wanted->found = mapping->inode == wanted->inode ||
-			strcmp(last_part(mapping->path), wanted->name) == 0;
+			strcmp(path_last_part(mapping->path), wanted->name) == 0;
 	return !wanted->found;
 }
 
 bool running_records(const struct format_header *header, const char *path, unsigned long inode)
 {
-	struct wanted wanted = {.inode = inode, .name = last_part(path)};
+	struct wanted wanted = {.inode = inode, .name = path_last_part(path)};
 
 	if (atomic_load_explicit(&header->state, memory_order_relaxed) != FORMAT_STATE_RECORDING ||
 	    header->pid == 0 || header->start_ticks == 0 ||

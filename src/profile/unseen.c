@@ -10,17 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "core/allocator_names.h"
 #include "symbol/allocators.h"
 
 enum { NAME_MAX_SHOWN = 100 };
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* The build-id of the program's module; size 0: none known. */
 static struct elf_build_id build_id_of(const struct profile *profile)
@@ -72,12 +66,12 @@ static void say_library(const struct profile *profile, char text[UNSEEN_SIZE])
 	snprintf(text, UNSEEN_SIZE,
 		 "what %.*s serves is not seen, as it was loaded first (do this instead: name "
 		 "libpmem.so first in LD_PRELOAD)",
-		 NAME_MAX_SHOWN, last_part(profile->own_malloc));
+		 NAME_MAX_SHOWN, path_last_part(profile->own_malloc));
 }
 
 static void say_new(const struct profile *profile, char text[UNSEEN_SIZE])
 {
-	const char *name = last_part(profile->own_new);
+	const char *name = path_last_part(profile->own_new);
 
 	snprintf(text, UNSEEN_SIZE,
 		 "what C++ code allocates by new is not seen, as %.*s has its own operator new (do "

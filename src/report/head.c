@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "profile/estimate.h"
 #include "profile/given_names.h"
 #include "profile/unseen.h"
@@ -36,17 +37,10 @@ static uint64_t loss(const struct report *report, enum format_loss kind)
 	return loaded(&report->profile->header.losses[kind]);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The profile's own name, also of one that was deleted and is reached through its process's mapping. */
 static const char *file_name(const struct profile *profile, char target[FILE_NAME_SIZE])
 {
-	const char *name = last_part(profile->path);
+	const char *name = path_last_part(profile->path);
 	ssize_t length;
 
 	if (strncmp(profile->path, "/proc/", 6) != 0 || !strstr(profile->path, "/map_files/"))
@@ -55,7 +49,7 @@ static const char *file_name(const struct profile *profile, char target[FILE_NAM
 	if (length <= 0)
 		return name;
 	target[length] = '\0';
-	return last_part(target);
+	return path_last_part(target);
 }
 
 static void print_title(const struct report *report)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "report/page.h"
 
 enum { WHERE_IN_TEXT = 30, GAP = 2, FUNCTION_MIN = 12 };
@@ -23,13 +24,6 @@ struct name name_of_place(const struct report *report, uint32_t place)
 struct name name_of_site(const struct report *report, const struct site *site)
 {
 	return name_of_place(report, site->place);
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* Text to be freed; NULL: no memory. */
@@ -58,7 +52,8 @@ char *name_function_full(const struct report *report, const struct name *name)
 	if (symbol->function)
 		return strdup(symbol->function);
 	module = &report->profile->modules[location->module];
-	return formatted("%s+0x%" PRIx64, module->path[0] ? last_part(module->path) : "[anonymous]",
+	return formatted("%s+0x%" PRIx64,
+			 module->path[0] ? path_last_part(module->path) : "[anonymous]",
 			 location->offset);
 }
 
@@ -78,7 +73,7 @@ char *name_where(const struct report *report, const struct name *name)
 	const struct profile_module *module;
 
 	if (symbol->file && symbol->line)
-		return formatted("%s:%" PRIu32, last_part(symbol->file), symbol->line);
+		return formatted("%s:%" PRIu32, path_last_part(symbol->file), symbol->line);
 	if (location->special || !symbol->function)
 		return strdup("");
 	module = &report->profile->modules[location->module];
@@ -86,8 +81,8 @@ char *name_where(const struct report *report, const struct name *name)
 		return strdup("");
 	/* Compilers at run time may tell the file alone. */
 	if (!module->path[0] && symbol->file)
-		return strdup(last_part(symbol->file));
-	return strdup(module->path[0] ? last_part(module->path) : "[anonymous]");
+		return strdup(path_last_part(symbol->file));
+	return strdup(module->path[0] ? path_last_part(module->path) : "[anonymous]");
 }
 
 void name_in_text(const struct report *report, const struct name *name, FILE *file)

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/units.h"
 #include "core/format.h"
 #include "profile/find.h"
@@ -163,13 +164,6 @@ static char *new_id(const struct subjects *subjects, const char *name)
 	return id;
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static struct subject *find_file(const struct subjects *subjects, const struct stat *status)
 {
 	struct subject *subject = subjects->list;
@@ -192,7 +186,7 @@ static struct subject *add(struct subjects *subjects, const char *path, const st
 	subject->changed_ns = (uint64_t)status->st_mtim.tv_sec * SECOND_NS +
 			      (uint64_t)status->st_mtim.tv_nsec;
 	subject->path = strdup(path);
-	subject->id = new_id(subjects, last_part(path));
+	subject->id = new_id(subjects, path_last_part(path));
 	if (!subject->path || !subject->id) {
 		free_subject(subject);
 		return NULL;

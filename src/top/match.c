@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
+
 enum answer { UNKNOWN, NO, YES };
 
 struct match {
@@ -24,13 +26,6 @@ static bool has(const struct match *match, const char *name)
 	return name && strcasestr(name, match->text);
 }
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static bool location_has(const struct match *match, uint32_t location)
 {
 	const struct profile *profile = match->report->profile;
@@ -38,7 +33,7 @@ static bool location_has(const struct match *match, uint32_t location)
 	const struct symbol *symbol = names_at_fast(match->report->names, location);
 
 	return has(match, symbol->function) || has(match, symbol->raw_name) ||
-	       (!at->special && has(match, last_part(profile->modules[at->module].path)));
+	       (!at->special && has(match, path_last_part(profile->modules[at->module].path)));
 }
 
 static bool site_has(const struct match *match, uint32_t stack)
@@ -50,7 +45,8 @@ static bool site_has(const struct match *match, uint32_t stack)
 	if (number == SITES_NONE)
 		return false;
 	symbol = places_get(report->places, number)->symbol;
-	return has(match, symbol->function) || (symbol->file && has(match, last_part(symbol->file)));
+	return has(match, symbol->function) ||
+	       (symbol->file && has(match, path_last_part(symbol->file)));
 }
 
 static bool ask_location(const struct match *match, uint32_t location)

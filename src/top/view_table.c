@@ -6,18 +6,12 @@
 #include <string.h>
 
 #include "report/name.h"
+#include "base/path.h"
 #include "report/page.h"
 #include "report/stack.h"
 #include "top/view.h"
 
 enum { INDENT = 2, FRAMES_AT = 20, WHERE_MIN = 20, INLINED_COLUMNS = 12, TIMES_COLUMNS = 18 };
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 void view_table_head(struct view *view, const struct top *top)
 {
@@ -64,7 +58,8 @@ static void put_module(const struct writing *writing, const struct rows_row *row
 
 	if (!path)
 		path = "[no module]";
-	page_cut(&top->out, path[0] ? last_part(path) : "[anonymous]", room_after(writing, INDENT));
+	page_cut(&top->out, path[0] ? path_last_part(path) : "[anonymous]",
+		 room_after(writing, INDENT));
 }
 
 /* Without a line: of a function there are many, on a narrow screen there is no room. */
