@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/utf8.h"
 
 enum { WIDTH_DEFAULT = 80, WIDTH_MIN = 40, WIDTH_MAX = 10000, PROGRESS_NS = 100000000 };
@@ -258,17 +258,9 @@ unsigned output_columns(const char *text)
 
 static uint64_t progress_ns; /* when the line was written last; 0 = none is shown */
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void output_progress(const char *what, unsigned long done, unsigned long total)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	if (now - progress_ns < PROGRESS_NS || !isatty(STDERR_FILENO) || is_dumb())
 		return;

@@ -17,9 +17,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/cmd.h"
 
 struct signals {
@@ -199,14 +199,6 @@ static void wait_for_end(const struct signals *signals, struct run_child *child)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int explain(const char *path, int reason, struct error *err)
 {
 	errno = reason;
@@ -219,7 +211,7 @@ static int explain(const char *path, int reason, struct error *err)
 int run_child(const char *path, char **argv, struct run_child *child, struct error *err)
 {
 	struct signals signals;
-	uint64_t began = now_ns();
+	uint64_t began = clock_monotonic_ns();
 	int reason;
 
 	signals_take(&signals);
@@ -228,7 +220,7 @@ int run_child(const char *path, char **argv, struct run_child *child, struct err
 		wait_for_end(&signals, child);
 	else if (child->pid > 0)
 		waitpid(child->pid, &child->status, 0);
-	child->duration_ns = now_ns() - began;
+	child->duration_ns = clock_monotonic_ns() - began;
 	signals_give_back(&signals);
 	return reason ? explain(path, reason, err) : 0;
 }

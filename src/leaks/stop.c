@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "leaks/refusal.h"
 
 enum {
@@ -42,10 +43,7 @@ enum which {
 
 uint64_t stop_now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_monotonic_ns();
 }
 
 bool stop_is_event(int status)

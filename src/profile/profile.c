@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "profile/bundle.h"
 #include "profile/given_names.h"
 #include "profile/read.h"
@@ -82,11 +82,8 @@ void reader_add_up(const struct profile_stack *stacks, uint32_t count, struct pr
 /* CLOCK_MONOTONIC now, since the recording began; 0 if that makes no sense. */
 static uint64_t time_since(uint64_t start_ns)
 {
-	struct timespec now;
-	uint64_t now_ns;
+	uint64_t now_ns = clock_monotonic_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	return now_ns > start_ns ? now_ns - start_ns : 0;
 }
 

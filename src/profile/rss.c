@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "core/version.h"
 #include "profile/given_names.h"
 #include "profile/read.h"
@@ -179,14 +179,6 @@ static void close_all(struct measurement *m)
 	free(m);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool run(struct measurement *m, struct error *err)
 {
 	const struct rss_ranges_source ranges = {copy_memory, m, m->profile->header.ranges};
@@ -231,7 +223,7 @@ static bool is_of_this_version(const struct profile *profile, struct error *err)
 static bool measure(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
 		    struct error *err)
 {
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = clock_monotonic_ns();
 	struct measurement *m;
 	bool done;
 
@@ -251,7 +243,7 @@ static bool measure(const struct profile *profile, const struct rss_pins *pins, 
 			.is_now = true,
 			.lines = m->waterfall.result,
 			.allocator = profile->header.memory.allocator,
-			.cost_ns = now_ns() - begin_ns,
+			.cost_ns = clock_monotonic_ns() - begin_ns,
 		};
 	close_all(m);
 	return done;

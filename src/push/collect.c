@@ -9,21 +9,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "profile/find.h"
 #include "profile/running.h"
 #include "push/body.h"
 #include "push/state.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* --- processes ------------------------------------------------------------------------------- */
 
@@ -120,7 +112,7 @@ static bool write_body(FILE *file, void *context, struct error *err)
 static uint64_t end_of(const struct collect *collect, const struct profile *profile)
 {
 	if (profile->is_live || collect->options->now)
-		return now_ns();
+		return clock_realtime_ns();
 	return profile->header.start_realtime_ns + profile->duration_ns;
 }
 

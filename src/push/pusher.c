@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "push/backoff.h"
 
@@ -44,14 +44,6 @@ struct pusher {
 	char *said[SAID_MAX];
 	unsigned said_count;
 };
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_IN_S + (uint64_t)now.tv_nsec;
-}
 
 /* --- what is said ---------------------------------------------------------------------------- */
 
@@ -119,7 +111,7 @@ static void say_folded(struct pusher *pusher)
 /* What is new may be taken where the last one was not, or the password has been renewed. */
 static void note_round(struct pusher *pusher)
 {
-	pusher->progress_ns = clock_ns();
+	pusher->progress_ns = clock_monotonic_ns();
 	if (collect_is_over(&pusher->collect))
 		pusher->next_round_ns = UINT64_MAX;
 	if (pusher->is_hopeless) {
@@ -132,7 +124,7 @@ static void note_round(struct pusher *pusher)
 
 static bool do_round(struct pusher *pusher, struct error *err)
 {
-	uint64_t every = pusher->options->every_ns, now = clock_ns();
+	uint64_t every = pusher->options->every_ns, now = clock_monotonic_ns();
 	bool ok = collect_round(&pusher->collect, err);
 
 	if (every == 0)
@@ -149,7 +141,7 @@ static void do_due_round(struct pusher *pusher)
 
 	if (pusher->stop_ns || pusher->next_round_ns == UINT64_MAX)
 		return;
-	if (clock_ns() < pusher->next_round_ns) {
+	if (clock_monotonic_ns() < pusher->next_round_ns) {
 		if (collect_ended(&pusher->collect))
 			note_round(pusher);
 	} else if (!do_round(pusher, &err)) {
@@ -181,7 +173,7 @@ static void fail_request(struct pusher *pusher, const struct http_answer *answer
 
 	(void)!getrandom(&random, sizeof(random), 0);
 	wait_ms = backoff_next(&pusher->backoff, random, answer->retry_after_ms);
-	pusher->next_try_ns = clock_ns() + wait_ms * NS_IN_MS;
+	pusher->next_try_ns = clock_monotonic_ns() + wait_ms * NS_IN_MS;
 	pusher->is_away = true;
 	if (is_new(pusher, "away"))
 		say(pusher, "%s: %s; it is tried again", pusher->options->target.url,
@@ -272,7 +264,7 @@ static void end_request(struct pusher *pusher, const struct http_answer *answer)
 		refuse_request(pusher, &answer->text, answer->status);
 		return;
 	}
-	pusher->progress_ns = clock_ns();
+	pusher->progress_ns = clock_monotonic_ns();
 	pusher->next_try_ns = 0;
 }
 
@@ -319,21 +311,21 @@ static void work(struct pusher *pusher)
 {
 	int stop = pusher->stop_ns ? -1 : pusher->options->stop;
 	struct http_answer answer;
-	uint64_t now = clock_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	if (!http_is_busy(pusher->http) && pusher->spool.count > 0 && now >= pusher->next_try_ns)
 		begin_request(pusher);
 	if (http_work(pusher->http, stop, wait_ms(pusher, now), &answer))
 		end_request(pusher, &answer);
 	if (!pusher->stop_ns && is_readable(pusher->options->stop)) {
-		pusher->stop_ns = clock_ns() + STOP_MS * NS_IN_MS;
+		pusher->stop_ns = clock_monotonic_ns() + STOP_MS * NS_IN_MS;
 		pusher->is_away = pusher->is_away && !http_is_busy(pusher->http);
 	}
 }
 
 static void loop(struct pusher *pusher)
 {
-	while (!is_done(pusher, clock_ns())) {
+	while (!is_done(pusher, clock_monotonic_ns())) {
 		do_due_round(pusher);
 		work(pusher);
 	}
@@ -388,7 +380,7 @@ bool pusher_run(const struct pusher_options *options, struct pusher_result *resu
 					  .spool = &pusher.spool,
 					  .problem = say_problem,
 					  .context = &pusher};
-	pusher.next_round_ns = pusher.progress_ns = clock_ns();
+	pusher.next_round_ns = pusher.progress_ns = clock_monotonic_ns();
 	ok = open_all(&pusher, err);
 	if (options->drain)
 		pusher.next_round_ns = UINT64_MAX;

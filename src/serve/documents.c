@@ -9,7 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
@@ -31,10 +32,7 @@ struct documents {
 
 uint64_t documents_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+	return clock_monotonic_ns();
 }
 
 static void lock(const struct documents *documents)

@@ -4,16 +4,13 @@
  */
 #include "symbol/dwarf_walk.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 enum { STEPS_BETWEEN_LOOKS = 1024 };
 
 uint64_t dwarf_now(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_monotonic_ns();
 }
 
 bool dwarf_may_go_on(struct dwarf_limit *limit)

@@ -7,15 +7,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "top/screen.h"
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static bool show(struct top *top, struct error *err)
 {
@@ -33,7 +26,7 @@ static bool show(struct top *top, struct error *err)
 /* Until the next reading; UINT64_MAX: there is none. */
 static uint64_t time_left(const struct watch *watch, const struct top *top, uint64_t read_ns)
 {
-	uint64_t due = read_ns + top->interval_ns, now = monotonic_ns();
+	uint64_t due = read_ns + top->interval_ns, now = clock_monotonic_ns();
 
 	if (top->is_paused || watch_is_over(watch))
 		return UINT64_MAX;
@@ -43,7 +36,7 @@ static uint64_t time_left(const struct watch *watch, const struct top *top, uint
 /* The time until the next reading begins when this one is done: a slow one does not follow on its own heels. */
 static bool loop(struct watch *watch, struct top *top, struct error *err)
 {
-	uint64_t read_ns = monotonic_ns();
+	uint64_t read_ns = clock_monotonic_ns();
 
 	while (!screen_signal()) {
 		uint64_t left = time_left(watch, top, read_ns);
@@ -58,7 +51,7 @@ static bool loop(struct watch *watch, struct top *top, struct error *err)
 			continue;
 		if (!watch_read(watch, top, err))
 			return false;
-		read_ns = monotonic_ns();
+		read_ns = clock_monotonic_ns();
 	}
 	return true;
 }
@@ -107,6 +100,6 @@ bool live_print(struct watch *watch, struct top *top, const struct live_batch *b
 			return false;
 		if (round == batch->rounds || watch_is_over(watch))
 			return true;
-		sleep_until(monotonic_ns() + top->interval_ns);
+		sleep_until(clock_monotonic_ns() + top->interval_ns);
 	}
 }

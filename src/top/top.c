@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "report/head.h"
 #include "report/words.h"
 
@@ -53,14 +53,6 @@ uint64_t top_elapsed_ns(const struct top *top)
 	return top->before.time_ns ? moment_more(top->now.time_ns, top->before.time_ns) : 0;
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* What print writes, one line for each paragraph; to be freed; NULL: no memory. */
 static char *paragraphs(struct report *report, void (*print)(const struct report *report))
 {
@@ -93,7 +85,7 @@ static char *warnings_of(struct report *report)
 static bool make_words(struct top *top, struct error *err)
 {
 	struct report *report = &top->report;
-	uint64_t start_ns = monotonic_ns();
+	uint64_t start_ns = clock_monotonic_ns();
 
 	/* The last words are about the final state. */
 	if (top->words && start_ns < top->words_due_ns && report->profile->is_live)
@@ -108,7 +100,7 @@ static bool make_words(struct top *top, struct error *err)
 	free(top->warnings);
 	top->words = paragraphs(report, words_print);
 	top->warnings = warnings_of(report);
-	top->words_due_ns = start_ns + VERDICT_SHARE * (monotonic_ns() - start_ns);
+	top->words_due_ns = start_ns + VERDICT_SHARE * (clock_monotonic_ns() - start_ns);
 	return true;
 }
 

@@ -9,8 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 void watch_begin(struct watch *watch, char *path, const struct symbols_options *options)
 {
@@ -31,14 +32,6 @@ void watch_end(struct watch *watch)
 bool watch_is_over(const struct watch *watch)
 {
 	return watch->profile && !watch->profile->is_live;
-}
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
 /* The second field of /proc/PID/statm, in pages (proc(5)); 0: there is no such process. */
@@ -84,7 +77,7 @@ static bool read_profile(struct watch *watch, struct profile **profile, struct e
 	struct profile *last;
 	struct error ignored;
 
-	watch->time_ns = monotonic_ns();
+	watch->time_ns = clock_monotonic_ns();
 	if (!open_again(watch, profile, err))
 		return false;
 	if (!(*profile)->is_live && open_again(watch, &last, &ignored)) {
