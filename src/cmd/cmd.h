@@ -41,6 +41,9 @@ int cmd_usage(const char *verb, const char *format, ...) __attribute__((format(p
  * cmd_usage(). */
 int cmd_bad_option(const char *verb, int option, char *const *argv);
 
+/* A whole number in digits, up to most.  False: it is none, and *number is as it was. */
+bool cmd_parse_number(const char *text, unsigned long most, unsigned long *number);
+
 /* Prints the help of a verb on stdout. */
 void cmd_help_print(const struct cmd *cmd);
 

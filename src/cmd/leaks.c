@@ -2,7 +2,6 @@
 /*
  * leaks.c - `pmem leaks`: what cannot be reached any more, in a process that runs or at a program's end.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,29 +37,23 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-/* A number from 1 to most; 0: it is none. */
-static unsigned long parse_number(const char *text, unsigned long most)
+static int set_top(struct leaks_request *request, const char *text)
 {
 	unsigned long value;
-	char *end;
 
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	return text[0] < '0' || text[0] > '9' || *end || errno || value > most ? 0 : value;
+	if (!cmd_parse_number(text, 1000000, &value) || value == 0)
+		return cmd_usage("leaks", "--top %s: no number from 1 to 1000000", text);
+	request->report.top = (unsigned)value;
+	return NEXT;
 }
 
-static int set_number(struct leaks_request *request, int option, const char *text)
+static int set_error_code(struct leaks_request *request, const char *text)
 {
-	unsigned long value = parse_number(text, option == OPTION_TOP ? 1000000 : 255);
+	unsigned long value;
 
-	if (option == OPTION_TOP && !value)
-		return cmd_usage("leaks", "--top %s: no number from 1 to 1000000", text);
-	if (!value && strcmp(text, "0") != 0)
+	if (!cmd_parse_number(text, 255, &value))
 		return cmd_usage("leaks", "--error-exitcode %s: no number from 0 to 255", text);
-	if (option == OPTION_TOP)
-		request->report.top = (unsigned)value;
-	else
-		request->error_code = (int)value;
+	request->error_code = (int)value;
 	return NEXT;
 }
 
@@ -78,8 +71,9 @@ static int take_option(struct leaks_request *request, int option, const char *ar
 		request->json = true;
 		return NEXT;
 	case OPTION_TOP:
+		return set_top(request, argument);
 	case OPTION_ERROR_CODE:
-		return set_number(request, option, argument);
+		return set_error_code(request, argument);
 	case OPTION_SUPPRESSIONS:
 		return add_suppressions(request, argument);
 	case OPTION_ALL_FRAMES:
@@ -113,7 +107,7 @@ static int parse(int argc, char **argv, struct leaks_request *request, bool *at_
 {
 	int option, code = NEXT;
 
-	request->report.view = request->json ? "json" : "leaks";
+	request->report.view = "leaks";
 	request->report.key = SITES_LIVE;
 	opterr = 0;
 	optind = 1;
@@ -134,13 +128,14 @@ static int parse(int argc, char **argv, struct leaks_request *request, bool *at_
 static int run(struct leaks_request *request, int argc, char **argv, bool at_exit)
 {
 	const char *name = argv[0];
+	unsigned long pid;
 
 	if (at_exit)
 		return argc ? leaks_at_exit(request, argv) : cmd_usage("leaks", "which program?");
 	if (argc != 1)
 		return cmd_usage("leaks", argc ? "one process at a time, not %d" : "which process?",
 				 argc);
-	if (!parse_number(name, INT32_MAX))
+	if (!cmd_parse_number(name, INT32_MAX, &pid) || pid == 0)
 		return cmd_usage(
 			"leaks",
 			"%s is no process id: what is reachable can be told of a process that "

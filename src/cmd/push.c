@@ -2,7 +2,6 @@
 /*
  * push.c - `pmem push`: brings profiles to a server.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -90,13 +89,11 @@ static int set_spool_max(struct request *request, const char *text)
 
 static int set_max_stacks(struct request *request, const char *text)
 {
-	char *end;
 	unsigned long value;
 
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || value > UINT32_MAX)
-		return cmd_usage("push", "--max-stacks %s: no number", text);
+	if (!cmd_parse_number(text, UINT32_MAX, &value))
+		return cmd_usage("push", "--max-stacks %s: no number up to %" PRIu32, text,
+				 UINT32_MAX);
 	request->push.collect.stacks_max = (uint32_t)value;
 	request->has_max_stacks = true;
 	return NEXT;

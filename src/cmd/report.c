@@ -74,12 +74,9 @@ static int set_key(struct report_options *options, const char *name)
 
 static int set_top(struct report_options *options, const char *text)
 {
-	char *end;
 	unsigned long value;
 
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || value == 0 || value > 1000000)
+	if (!cmd_parse_number(text, 1000000, &value) || value == 0)
 		return cmd_usage("report", "--top %s: no number from 1 to 1000000", text);
 	options->top = (unsigned)value;
 	return NEXT;

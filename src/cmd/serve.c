@@ -4,7 +4,6 @@
  */
 #include "serve/serve.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -30,26 +29,16 @@ struct request {
 	struct symbol_options symbols;
 };
 
-/* False: no number from 0 to most. */
-static bool parse_number(const char *text, unsigned long most, unsigned long *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoul(text, &end, 10);
-	return text[0] >= '0' && text[0] <= '9' && !*end && !errno && *value <= most;
-}
-
 static int set_number(struct request *request, int option, const char *text)
 {
 	unsigned long value;
 
 	if (option == OPTION_PORT) {
-		if (!parse_number(text, PORT_MAX, &value))
+		if (!cmd_parse_number(text, PORT_MAX, &value))
 			return cmd_usage("serve", "--port %s: no number up to %d", text, PORT_MAX);
 		request->serve.port = (uint16_t)value;
 	} else {
-		if (!parse_number(text, SERVE_SITES_MAX, &value))
+		if (!cmd_parse_number(text, SERVE_SITES_MAX, &value))
 			return cmd_usage("serve", "--sites %s: no number up to %d", text,
 					 SERVE_SITES_MAX);
 		request->serve.sites = (unsigned)value;

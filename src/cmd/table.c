@@ -2,9 +2,11 @@
 /*
  * table.c - the subcommands: `pmem help`, the completions' test and main() read this table.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -240,6 +242,19 @@ int cmd_usage(const char *verb, const char *format, ...)
 	print_line(verb, &err);
 	fprintf(stderr, "To see how it is used: pmem help %s\n", verb);
 	return CMD_USAGE;
+}
+
+bool cmd_parse_number(const char *text, unsigned long most, unsigned long *number)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || value > most)
+		return false;
+	*number = value;
+	return true;
 }
 
 int cmd_bad_option(const char *verb, int option, char *const *argv)

@@ -2,7 +2,6 @@
 /*
  * top.c - `pmem top`: a recorded process, live on the terminal.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <langinfo.h>
@@ -47,26 +46,15 @@ struct request {
 	const char *name; /* NULL: what runs */
 };
 
-/* A whole number from 1 on. */
-static bool parse_number(const char *text, unsigned *number)
-{
-	unsigned long value;
-	char *end;
-
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (text[0] < '0' || text[0] > '9' || *end || errno || value == 0 || value > ROWS_MAX)
-		return false;
-	*number = (unsigned)value;
-	return true;
-}
-
 static int set_number(struct request *request, const char *option, const char *text,
 		      unsigned *number)
 {
+	unsigned long value;
+
 	request->only_batch = option;
-	if (!parse_number(text, number))
+	if (!cmd_parse_number(text, ROWS_MAX, &value) || value == 0)
 		return cmd_usage("top", "%s %s: no number from 1 to %d", option, text, ROWS_MAX);
+	*number = (unsigned)value;
 	return NEXT;
 }
 

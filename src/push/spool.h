@@ -79,7 +79,7 @@ bool spool_add(struct spool *spool, const struct spool_entry *entry, uint64_t *b
 void spool_forget(const struct spool *spool, bool (*keep)(const char *key, void *context),
 		  void *context);
 
-/* Opens the oldest profile for reading, to be closed; NULL: there is none. */
+/* Opens the oldest profile for reading, to be closed.  NULL: there is none, or it cannot be read, which err then says. */
 FILE *spool_oldest(struct spool *spool, struct spool_item *item, struct error *err);
 
 /* Takes a profile out, delivered or not. */

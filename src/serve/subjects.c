@@ -173,7 +173,7 @@ static struct subject *find_file(const struct subjects *subjects, const struct s
 	return subject;
 }
 
-/* NULL: no memory, or too long a name to be asked for. */
+/* NULL: no memory. */
 static struct subject *add(struct subjects *subjects, const char *path, const struct stat *status)
 {
 	struct subject *subject = calloc(1, sizeof(*subject));
