@@ -146,6 +146,11 @@ def test_error_exitcode(tool, built):
     assert tool("leaks", "--at-exit", "--error-exitcode=9", "--", program, "no_such_case").returncode == 2
 
 
+def test_a_program_that_could_not_be_looked_at_does_not_pass_for_one_without_leaks(tool, built):
+    result = tool("leaks", "--at-exit", "--", built("cases.c")[0], "lost_one", env={"PMEM_SAMPLE": "512k"})
+    assert result.returncode == 125 and b"recorded with --sample" in result.stderr
+
+
 @pytest.mark.parametrize("argv,code,words", [
     (["--at-exit"], 2, "which program?"), ([], 2, "which process?"), (["1", "2"], 2, "one process at a time"),
     (["x.prof"], 2, "pmem report --leaks"), (["--error-exitcode=256", "1"], 2, "no number from 0 to 255"),

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -137,21 +138,30 @@ static int execute(struct at_exit *run, char **argv, struct run_child *child, st
 	return code ? fail(code, err) : 0;
 }
 
+/* Nothing was looked at.  If that is the program's own doing it has its exit code. */
+static int conclude_unseen(struct at_exit *run, const struct run_child *child)
+{
+	bool was_killed = !run->err.text[0] && WIFSIGNALED(child->status);
+
+	if (!run->err.text[0])
+		error_set(&run->err, "%s %s: nothing was looked at", run->target.name,
+			  was_killed ? "was killed by a signal" : "ended unseen");
+	cmd_fail("leaks", &run->err);
+	return was_killed ? run_child_exit_code(child) : CMD_RUN_FAILED;
+}
+
 /* What is said after the program's end.  Returns the exit code. */
 static int conclude(struct at_exit *run, const struct run_child *child)
 {
 	struct error err;
 	int code;
 
-	if (run->done && leaks_found_show(run->request, &run->found, &err)) {
-		code = leaks_found_code(run->request, &run->found);
-		return code ? code : run_child_exit_code(child);
-	}
-	if (!run->done && !run->err.text[0])
-		error_set(&run->err, "%s was killed by a signal: nothing was looked at",
-			  run->target.name);
-	cmd_fail("leaks", run->done ? &err : &run->err);
-	return run->done ? CMD_RUN_FAILED : run_child_exit_code(child);
+	if (!run->done)
+		return conclude_unseen(run, child);
+	if (!leaks_found_show(run->request, &run->found, &err))
+		return fail(CMD_RUN_FAILED, &err);
+	code = leaks_found_code(run->request, &run->found);
+	return code ? code : run_child_exit_code(child);
 }
 
 int leaks_at_exit(struct leaks_request *request, char **argv)
