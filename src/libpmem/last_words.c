@@ -466,6 +466,9 @@ void last_words_fork_child(void)
 		set_state(OFF);
 		return;
 	}
+	/* Of another thread that is not here: what it was about to unmap may be somebody else's by now. */
+	if (!lock_try(&lock))
+		base.live = NULL;
 	lock_reset(&lock);
 	drop_base();
 	headroom_fork_child();
