@@ -60,9 +60,10 @@ static void leave_out_overlaps(struct blocks *blocks)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < blocks->count; i++) {
-		struct block *block = &blocks->items[i], *last = &blocks->items[kept - 1];
+		struct block *block = &blocks->items[i];
+		struct block *last = kept ? &blocks->items[kept - 1] : NULL;
 
-		if (kept && last->addr + block_extent(last) > block->addr) {
+		if (last && last->addr + block_extent(last) > block->addr) {
 			if (last->flags & BLOCKS_FOREIGN && !(block->flags & BLOCKS_FOREIGN))
 				*last = *block;
 			continue;
