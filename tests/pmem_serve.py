@@ -79,6 +79,16 @@ class Server:
     def descriptors(self):
         return len(os.listdir("/proc/%d/fd" % self.process.pid))
 
+    def open_moments(self):
+        """How many of them are moments.  Others come and go: connections, and processes that somebody else records."""
+        count, folder = 0, "/proc/%d/fd" % self.process.pid
+        for name in os.listdir(folder):
+            try:
+                count += "/moment.bundle" in os.readlink(os.path.join(folder, name))
+            except FileNotFoundError:
+                pass
+        return count
+
     def resident(self):
         """Bytes that are its own."""
         with open("/proc/%d/status" % self.process.pid) as file:
