@@ -18,6 +18,7 @@ import pmem_page
 import pmem_profile
 import pmem_run
 import pmem_serve
+import pmem_tool
 from pmem_serve import served, server, tool  # noqa: F401 (fixtures)
 
 
@@ -320,3 +321,9 @@ def test_nothing_is_left_behind(tool, served, tmp_path):
         server.process.kill()
         server.process.communicate()
     assert os.listdir(tmp_path) == [] and os.listdir(server.process.folder) == []
+
+
+def test_an_address_that_cannot_be_printed_is_an_error(lib, tmp_path):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run([pmem_tool.find(lib), "serve", tmp_path], stdout=full, stderr=subprocess.PIPE, timeout=60)
+    assert result.returncode == 1 and b"standard output: No space left on device" in result.stderr

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/info_text.h"
 #include "cmd/symbol_options.h"
@@ -120,6 +121,7 @@ static int run(const struct request *request)
 {
 	struct serve *serve;
 	struct error err = {""};
+	bool ok;
 
 	if (!serve_open(&request->serve, &serve, &err))
 		return cmd_fail("serve", &err);
@@ -131,10 +133,12 @@ static int run(const struct request *request)
 			"names,\n"
 			"arguments and call stacks of what is served; it is sent unencrypted.\n");
 	printf("pmem serve: %s\n", serve_address(serve));
-	fflush(stdout);
-	serve_run(serve);
+	/* An address that nobody learns is of no use. */
+	ok = output_flush(stdout) || error_set_errno(&err, "standard output");
+	if (ok)
+		serve_run(serve);
 	serve_close(serve);
-	return CMD_OK;
+	return ok ? CMD_OK : cmd_fail("serve", &err);
 }
 
 int cmd_serve(int argc, char **argv)
