@@ -68,7 +68,7 @@ static bool wants_colors(void)
 	return isatty(STDOUT_FILENO) && !is_dumb() && !(no_color && *no_color);
 }
 
-static unsigned find_width(void)
+unsigned output_width(unsigned least)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
@@ -82,7 +82,7 @@ static unsigned find_width(void)
 		width = WIDTH_DEFAULT;
 	if (width > WIDTH_MAX)
 		width = WIDTH_MAX;
-	return width < WIDTH_MIN ? WIDTH_MIN : (unsigned)width;
+	return width < (long)least ? least : (unsigned)width;
 }
 
 static FILE *start_pager(void)
@@ -107,7 +107,7 @@ void output_begin(struct output *out)
 	FILE *pager;
 
 	out->colors = wants_colors();
-	out->width = find_width();
+	out->width = output_width(WIDTH_MIN);
 	pager = start_pager();
 	out->file = pager ? pager : stdout;
 }

@@ -28,6 +28,9 @@ struct output {
 void output_begin(struct output *out);
 void output_end(struct output *out);
 
+/* Columns of standard output: of the terminal, else COLUMNS, else 80; at least so many, at most 10,000. */
+unsigned output_width(unsigned least);
+
 /* False: not all that was written to file, which has a descriptor, has reached it; errno says why, also where the write that failed
  * was an earlier one. */
 bool output_flush(FILE *file);

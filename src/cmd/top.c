@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,9 +28,7 @@ enum { OPTION_BY = 256, OPTION_GROUP, OPTION_FILTER, OPTION_ALL_FRAMES, OPTION_T
 enum {
 	ROWS_DEFAULT = 20,
 	ROWS_MAX = 1000000,
-	WIDTH_DEFAULT = 80,
 	WIDTH_MIN = 20,
-	WIDTH_MAX = 10000
 };
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -234,22 +231,6 @@ static int find(const struct request *request, char **path)
 
 /* --------------------------------------------------------------------------------------------- */
 
-/* That of the terminal, else COLUMNS, else 80. */
-static unsigned batch_width(void)
-{
-	const char *columns = getenv("COLUMNS");
-	struct winsize size;
-	long width = 0;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-		width = size.ws_col;
-	if (width <= 0 && columns)
-		width = strtol(columns, NULL, 10);
-	if (width <= 0)
-		width = WIDTH_DEFAULT;
-	return (unsigned)(width < WIDTH_MIN ? WIDTH_MIN : width > WIDTH_MAX ? WIDTH_MAX : width);
-}
-
 static int watch(const struct request *request, char *path)
 {
 	struct watch watched;
@@ -275,7 +256,7 @@ int cmd_top(int argc, char **argv)
 {
 	struct request request = {
 		.top.interval_ns = 2 * SECOND_NS,
-		.batch = {.rows = ROWS_DEFAULT, .width = batch_width()},
+		.batch = {.rows = ROWS_DEFAULT, .width = output_width(WIDTH_MIN)},
 	};
 	char *path;
 	int code = parse(argc, argv, &request);
