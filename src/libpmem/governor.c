@@ -51,6 +51,8 @@ static void look(struct governor *governor)
 				  : 0;
 
 	/* From one clock to another when the sandbox closed. */
+	if (walk_ns > time - governor->time_ns)
+		walk_ns = time - governor->time_ns;
 	if (governor->ticks && cpu >= governor->cpu_ns)
 		governor_settle(governor, cpu - governor->cpu_ns, walk_ns, settings.max_overhead);
 	governor->ticks = ticks;

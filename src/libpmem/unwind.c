@@ -417,15 +417,16 @@ enum join { JOIN_NONE, JOIN_DONE, JOIN_FAILED };
 static enum join join(struct unwind *u, uint32_t *k, struct state *s)
 {
 	struct unwind_frame *last = &u->fresh[u->fresh_count - 1];
-	const struct unwind_frame *old = &u->frames[*k - 1];
+	const struct unwind_frame *old = &u->frames[*k];
 	uintptr_t slot = last->slot;
 	uint32_t bad;
 
-	while (old >= u->frames && old->slot < slot)
+	while (old > u->frames && old[-1].slot < slot)
 		old--;
-	*k = (uint32_t)(old + 1 - u->frames);
+	*k = (uint32_t)(old - u->frames);
 	if (!*k)
 		return JOIN_NONE;
+	old--;
 	if (old->slot != slot || old->ra != last->ra || (old->needs_fp && old->fp != last->fp))
 		return JOIN_NONE;
 	bad = first_mismatch(u, *k > 1 ? old[-1].check_end : 0);
