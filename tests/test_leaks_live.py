@@ -19,7 +19,7 @@ import pmem_tool
 
 LOST_BYTES, LOST_BLOCKS = 10000, 1000  # by churn.c
 ROUNDS = int(os.environ.get("PMEM_TEST_LEAKS_ROUNDS", "10"))
-WAITS = """read poll poll_timeout select epoll epoll_timeout receive futex condition semaphore signal suspend sleep""".split()
+WAITS = """epoll epoll_timeout semaphore receive read poll poll_timeout select futex condition signal suspend sleep""".split()
 
 
 @pytest.fixture

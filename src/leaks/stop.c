@@ -193,7 +193,7 @@ static void hide_interrupt(struct stop_thread *thread)
 {
 	struct iovec part = {&thread->registers, sizeof(thread->registers)};
 
-	if (arch_registers_result(&thread->registers) != -EINTR ||
+	if (thread->state != STOP_STOPPED || arch_registers_result(&thread->registers) != -EINTR ||
 	    !can_begin_anew(arch_registers_interrupted(&thread->registers)))
 		return;
 	arch_registers_set_result(&thread->registers, -RESTART_NO_HANDLER);
@@ -227,7 +227,9 @@ static void note(struct stop_thread *thread, int status)
 	if (!WIFSTOPPED(status)) {
 		thread->state = STOP_GONE;
 	} else if (stop_is_event(status)) {
-		thread->state = STOP_STOPPED;
+		/* Here, as it may be let go without having been looked at. */
+		thread->state = read_general(thread) ? STOP_STOPPED : STOP_GONE;
+		hide_interrupt(thread);
 	} else {
 		/* A signal: it is delivered; the stop is still to come. */
 		ptrace(PTRACE_CONT, thread->tid, NULL, (void *)(uintptr_t)WSTOPSIG(status));
@@ -289,14 +291,9 @@ static bool read_all(struct stop *stop, struct error *err)
 
 		if (thread->state != STOP_STOPPED)
 			continue;
-		if (!read_general(thread))
-			thread->state = STOP_GONE;
-		else if (!read_more(thread))
+		if (!read_more(thread))
 			return error_set(err, "no memory for the threads' registers");
-		else
-			known++;
-		if (thread->state == STOP_STOPPED)
-			hide_interrupt(thread);
+		known++;
 	}
 	return known > 0 || error_set(err, "process %d has ended meanwhile", (int)stop->pid);
 }

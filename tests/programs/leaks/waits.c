@@ -164,10 +164,11 @@ static long run_sleep(int fd)
 		.name = #what, .run = run_##what \
 	}
 
+/* First those that see EINTR if nobody hides it: more threads are stopped at the beginning of the list than are looked at. */
 static struct wait waits[] = {
-	WAIT(read),	     WAIT(poll),    WAIT(poll_timeout), WAIT(select),	 WAIT(epoll),
-	WAIT(epoll_timeout), WAIT(receive), WAIT(futex),	WAIT(condition), WAIT(semaphore),
-	WAIT(signal),	     WAIT(suspend), WAIT(sleep),
+	WAIT(epoll),  WAIT(epoll_timeout), WAIT(semaphore), WAIT(receive), WAIT(read),
+	WAIT(poll),   WAIT(poll_timeout),  WAIT(select),    WAIT(futex),   WAIT(condition),
+	WAIT(signal), WAIT(suspend),	   WAIT(sleep),
 };
 
 enum { WAITS = sizeof(waits) / sizeof(*waits) };
