@@ -152,6 +152,25 @@ def test_error_exitcode(tool, begun, programs):
     assert tool("leaks", "-q", process.pid, "--error-exitcode=3").returncode == 0
 
 
+def test_a_process_without_its_main_thread(tool, begun, programs):
+    """It is no zombie, though the kernel calls its main thread one: reports are of a process that runs, with its memory."""
+    process = begun(programs("leaks/headless.c"))
+    report = look(tool, process.pid)
+    assert (report["lost_bytes"], report["lost_blocks"], report["threads"]) == (4321, 1, 1)
+    assert json.loads(tool("report", "--json", process.pid).stdout)["process"]["state"] == "running"
+    result = tool("report", "--rss", process.pid)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert children(process.pid) == []
+    assert process.communicate("\n", timeout=30)[0] == ""
+    assert process.returncode == 3
+
+
+def test_a_main_thread_that_ends_first_is_not_the_end(tool, programs):
+    result = tool("leaks", "--at-exit", "--json", programs("leaks/headless.c"), stdin=subprocess.DEVNULL)
+    assert (result.returncode, result.stderr) == (3, b"")
+    assert json.loads(result.stdout.decode().removeprefix("ready\n"))["lost_bytes"] == 4321
+
+
 def test_a_stopped_process_stays_stopped(tool, begun, programs):
     process = begun(programs("leaks/waits.c"))
     process.send_signal(signal.SIGSTOP)

@@ -22,6 +22,7 @@
 #include "cmd/run_say.h"
 #include "cmd/run_target.h"
 #include "leaks/follow.h"
+#include "profile/running.h"
 
 struct at_exit {
 	struct leaks_request *request;
@@ -70,7 +71,8 @@ static void remove_folder(const struct at_exit *run)
 static void look(void *context, const struct stop *stop)
 {
 	struct at_exit *run = context;
-	struct leaks_source source = {.stop = stop, .pid = stop->pid, .original = stop->pid};
+	pid_t shown = (pid_t)running_thread((uint32_t)stop->pid);
+	struct leaks_source source = {.stop = stop, .pid = shown, .original = shown};
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", (int)stop->pid);

@@ -22,6 +22,7 @@
 #include "cmd/run_child.h"
 #include "leaks/snapshot.h"
 #include "profile/find.h"
+#include "profile/running.h"
 
 static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int pausing_signals[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
@@ -86,7 +87,8 @@ static bool search(struct leaks_request *request, const char *name, struct snaps
 {
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	struct stop stop = {.pid = 0};
-	struct leaks_source source = {.stop = &stop, .original = pid};
+	struct leaks_source source = {.stop = &stop,
+				      .original = (pid_t)running_thread((uint32_t)pid)};
 	struct error second;
 	bool ok;
 

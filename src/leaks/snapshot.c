@@ -14,6 +14,7 @@
 
 #include "leaks/inject.h"
 #include "leaks/refusal.h"
+#include "profile/running.h"
 
 enum {
 	REAP_ATTEMPTS = 50, /* a process that is killed takes its time to give back its memory */
@@ -85,7 +86,7 @@ bool snapshot_take(struct snapshot *snapshot, struct stop *stop, pid_t pid, stru
 	snapshot->child = 0;
 	if (!refusal_check(pid, err))
 		return false;
-	snapshot->code = inject_find_code(pid);
+	snapshot->code = inject_find_code((pid_t)running_thread((uint32_t)pid));
 	if (!snapshot->code)
 		return refusal_explain(pid, errno ? errno : EPERM, err);
 	if (!stop_begin(stop, pid, err))

@@ -317,11 +317,12 @@ static bool look_at_mapping(const struct running_mapping *mapping, void *argumen
 	search->inode = mapping->inode;
 	if (try_path(search, strdup(mapping->path)))
 		return false;
-	if (asprintf(&path, "/proc/%" PRIu32 "/root%s", search->pid, mapping->path) > 0 &&
+	if (asprintf(&path, "/proc/%" PRIu32 "/root%s", running_thread(search->pid),
+		     mapping->path) > 0 &&
 	    try_path(search, path))
 		return false;
-	return asprintf(&path, "/proc/%" PRIu32 "/map_files/%lx-%lx", search->pid, mapping->start,
-			mapping->end) < 0 ||
+	return asprintf(&path, "/proc/%" PRIu32 "/map_files/%lx-%lx", running_thread(search->pid),
+			mapping->start, mapping->end) < 0 ||
 	       !try_path(search, path);
 }
 

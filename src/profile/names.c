@@ -19,6 +19,7 @@
 #include "profile/blame.h"
 #include "profile/former.h"
 #include "profile/given_names.h"
+#include "profile/running.h"
 #include "symbol/jit_label.h"
 
 enum { PATH_SIZE = 4096 };
@@ -51,12 +52,18 @@ struct names {
 
 static const struct symbol nameless;
 
+/* Whose files /proc shows as the process's. */
+static uint32_t shown_by(const struct names *names)
+{
+	return running_thread(names->profile->header.pid);
+}
+
 static struct symbols *new_inside(const struct names *names)
 {
 	struct symbols_options options = names->options;
 	char root[64];
 
-	snprintf(root, sizeof(root), "/proc/%u/root", names->profile->header.pid);
+	snprintf(root, sizeof(root), "/proc/%u/root", shown_by(names));
 	options.root = root;
 	return symbols_new(&options);
 }
@@ -148,13 +155,14 @@ static struct symbols_module *open_module(struct symbols *symbols, const char *p
 /* The mapped file itself, whatever became of its name.  Needs the right to look at the process.  NULL: not there. */
 static struct symbols_module *open_mapped(struct names *names, const struct profile_module *module)
 {
+	const uint32_t tid = shown_by(names);
 	struct symbols_module *found = NULL;
 	struct dirent *file;
 	char path[PATH_SIZE];
 	char start[32];
 	DIR *folder;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files", names->profile->header.pid);
+	snprintf(path, sizeof(path), "/proc/%u/map_files", tid);
 	snprintf(start, sizeof(start), "%llx-", (unsigned long long)module->start);
 	folder = opendir(path);
 	if (!folder)
@@ -162,8 +170,7 @@ static struct symbols_module *open_mapped(struct names *names, const struct prof
 	while (!found && (file = readdir(folder))) {
 		if (strncmp(file->d_name, start, strlen(start)) != 0)
 			continue;
-		snprintf(path, sizeof(path), "/proc/%u/map_files/%s", names->profile->header.pid,
-			 file->d_name);
+		snprintf(path, sizeof(path), "/proc/%u/map_files/%s", tid, file->d_name);
 		found = open_module(names->symbols, path, module);
 	}
 	closedir(folder);
@@ -182,7 +189,7 @@ static struct symbols_module *open_inside(struct names *names, const char *path,
 	if (module->build_id_size == 0)
 		return NULL;
 	if (strcmp(module->path, names->profile->program) == 0) {
-		snprintf(exe, sizeof(exe), "/proc/%u/exe", names->profile->header.pid);
+		snprintf(exe, sizeof(exe), "/proc/%u/exe", shown_by(names));
 		found = open_module(names->symbols, exe, module);
 		if (is_good(found))
 			return found;

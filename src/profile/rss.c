@@ -17,6 +17,7 @@
 #include "profile/given_names.h"
 #include "profile/read.h"
 #include "profile/rss_ranges.h"
+#include "profile/running.h"
 
 /* Of a heap that is larger a sample is looked at: some 0.1 s. */
 #define EXAMINE (UINT64_C(64) << 20)
@@ -128,7 +129,7 @@ static int open_proc(uint32_t pid, const char *name)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", pid, name);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/%s", running_thread(pid), name);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "profile/running.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,34 +14,76 @@
 
 enum { START_TICKS_FIELD = 22, STATE_FIELD = 3 };
 
+struct stat_fields {
+	char state; /* 0: there is no such thread */
+	uint64_t start_ticks;
+};
+
 /* The fields after the program's name, which may hold blanks and parentheses. */
-static uint64_t parse_stat(char *line)
+static struct stat_fields parse_stat(char *line)
 {
 	char *rest = strrchr(line, ')');
 	char *field = rest ? strtok_r(rest + 1, " ", &rest) : NULL;
+	struct stat_fields fields = {.state = field ? *field : '\0'};
 
-	if (!field || *field == 'Z' || *field == 'X')
-		return 0;
 	for (int i = STATE_FIELD; field && i < START_TICKS_FIELD; i++)
 		field = strtok_r(NULL, " ", &rest);
-	return field ? strtoull(field, NULL, 10) : 0;
+	fields.start_ticks = field ? strtoull(field, NULL, 10) : 0;
+	return fields;
 }
 
-uint64_t running_start_ticks(uint32_t pid)
+static struct stat_fields read_stat(uint32_t tid)
 {
 	char path[64];
 	char line[2048];
 	FILE *file;
 	size_t size;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/stat", tid);
 	file = fopen(path, "re");
 	if (!file)
-		return 0;
+		return (struct stat_fields){0};
 	size = fread(line, 1, sizeof(line) - 1, file);
 	fclose(file);
 	line[size] = '\0';
 	return parse_stat(line);
+}
+
+static bool lives(char state)
+{
+	return state && state != 'Z' && state != 'X';
+}
+
+/* As the first thread ended. */
+static uint32_t find_another(uint32_t pid)
+{
+	const struct dirent *entry;
+	uint32_t found = 0, tid;
+	char path[64];
+	DIR *folder;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/task", pid);
+	folder = opendir(path);
+	while (folder && !found && (entry = readdir(folder))) {
+		tid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		if (tid && lives(read_stat(tid).state))
+			found = tid;
+	}
+	if (folder)
+		closedir(folder);
+	return found;
+}
+
+uint32_t running_thread(uint32_t pid)
+{
+	return lives(read_stat(pid).state) ? pid : find_another(pid);
+}
+
+uint64_t running_start_ticks(uint32_t pid)
+{
+	struct stat_fields fields = read_stat(pid);
+
+	return lives(fields.state) || find_another(pid) ? fields.start_ticks : 0;
 }
 
 /* False: not a shared mapping of a file. */
@@ -67,7 +110,7 @@ bool running_each_shared(uint32_t pid, bool (*visit)(const struct running_mappin
 	char path[64];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/maps", running_thread(pid));
 	file = fopen(path, "re");
 	if (!file)
 		return false;

@@ -9,7 +9,11 @@
 
 #include "core/format.h"
 
-/* Field 22 of /proc/PID/stat: when the process started.  0: there is none, or it ended and nobody has waited for it. */
+/* Whoever shows under /proc what the process's threads share: its first thread, or one that lives if that one has ended before
+ * the others.  0: none lives. */
+uint32_t running_thread(uint32_t pid);
+
+/* Field 22 of /proc/PID/stat: when the process started.  0: there is none, or all of it has ended and nobody has waited for it. */
 uint64_t running_start_ticks(uint32_t pid);
 
 /* A file mapped with MAP_SHARED. */

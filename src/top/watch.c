@@ -13,6 +13,8 @@
 
 #include "base/clock.h"
 
+#include "profile/running.h"
+
 void watch_begin(struct watch *watch, char *path, const struct symbols_options *options)
 {
 	*watch = (struct watch){.path = path, .options = *options};
@@ -41,7 +43,7 @@ static uint64_t rss_of(uint32_t pid)
 	uint64_t pages = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/statm", pid);
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/statm", running_thread(pid));
 	file = fopen(path, "re");
 	if (!file)
 		return 0;
