@@ -17,10 +17,10 @@
 #include "libpmem/ranges.h"
 #include "libpmem/real.h"
 #include "libpmem/record.h"
+#include "libpmem/snapshot.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
 #include "libpmem/thread.h"
-#include "libpmem/timeline.h"
 #include "libpmem/tree.h"
 
 enum { SLOTS_START = 512 };
@@ -230,7 +230,7 @@ void mappings_made(const struct mappings_event *event)
 		lock_drop(&lock);
 	}
 	/* There may be no other events. */
-	timeline_check();
+	snapshot_look();
 	thread_leave(thread);
 }
 
@@ -259,7 +259,7 @@ void mappings_moved(const struct mappings_event *event, const struct mappings_ol
 			map(event, id);
 		lock_drop(&lock);
 	}
-	timeline_check();
+	snapshot_look();
 	thread_leave(thread);
 }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-
 #include "profile/running.h"
 
 void watch_begin(struct watch *watch, char *path, const struct symbols_options *options)
