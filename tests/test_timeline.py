@@ -187,6 +187,15 @@ def test_an_interval_has_its_share_of_the_growth(grown, tool):
     assert growing["live_bytes"] == STEPS * STEP
 
 
+def test_a_buffer_that_only_grows_is_never_seen_freed(run, tool, programs):
+    """A point in the middle of realloc(), when the old block is gone and the new one is not counted, would be one of no bytes."""
+    result = run([programs("realloc_grows.c")], {"PMEM_TIMELINE_MS": "20"})
+    assert result.code == 0
+    live = [point["live_bytes"] for point in report(tool, result)["timeline"]]
+    assert len(live) > 10
+    assert live == sorted(live)
+
+
 def test_no_timeline_where_none_is_wanted(run, tool, program):
     result = run([program, 20], env={"PMEM_TIMELINE_MS": "0"})
     document = report(tool, result)

@@ -32,11 +32,16 @@ static struct format_counter *counter_of(struct thread *thread, uint32_t stack_i
 	return counters_get(&thread->counters, TREE_STACK_BEYOND_BUDGET);
 }
 
+static void look_at_churn(struct thread *thread)
+{
+	if (thread->churn_left <= 0)
+		snapshot_check(thread);
+}
+
 static void moved(struct thread *thread, size_t size)
 {
 	thread->churn_left -= (int64_t)size;
-	if (thread->churn_left <= 0)
-		snapshot_check(thread);
+	look_at_churn(thread);
 }
 
 static void count_alloc(struct format_counter *counter, const struct sample_weight *weight)
@@ -187,13 +192,6 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 	peak_shrink(&thread->peak, weight.bytes);
 }
 
-/* Now and then. */
-static inline void look_at_clock(struct thread *thread)
-{
-	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
-		snapshot_look();
-}
-
 static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,
 			uint64_t blocks)
 {
@@ -230,7 +228,8 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	}
 	thread->last_alloc = live.addr;
 	moved(thread, weight.bytes);
-	look_at_clock(thread);
+	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
+		snapshot_look();
 	thread_leave(thread);
 }
 
@@ -293,8 +292,13 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 	if (record_in_loader(event->fp[1]))
 		return alloc_slow(thread, event);
 	capture(thread, event, &found);
+	/* The clock is looked at when the event is counted: the other half of a realloc() was before. */
+	if ((thread->slow_events + 1) % TIMELINE_EVENTS == 0) {
+		alloc_at(thread, event, found.stack_id, NULL);
+		return event->block;
+	}
+	thread->slow_events++;
 	stack_cache_set_sizes(&found);
-	look_at_clock(thread);
 	return record_alloc_at(thread, &found, event->block, event->size);
 }
 
@@ -362,7 +366,7 @@ __attribute__((noinline)) void *record_alloc_end(struct thread *thread, void *bl
 
 /* --- freeing --------------------------------------------------------------------------------- */
 
-/* *live left the table for good. */
+/* *live left the table for good.  Whether that makes a snapshot due is looked at next. */
 static void freed(struct thread *thread, const struct live_block *live)
 {
 	const struct sample_weight weight = sample_weigh(live->addr, live->size, live->birth_ns);
@@ -377,7 +381,7 @@ static void freed(struct thread *thread, const struct live_block *live)
 	if (live->birth_ns > NOT_SAMPLED)
 		histogram_lifetimes(tree_stack(live->stack_id), sys_monotonic_ns() - live->birth_ns,
 				    weight.blocks);
-	moved(thread, weight.bytes);
+	thread->churn_left -= (int64_t)weight.bytes;
 }
 
 /* A block of the parent's, or born past the hooks, or not recorded because of sampling. */
@@ -407,6 +411,7 @@ static size_t take_and_count(struct thread *thread, void *block, uintptr_t ra)
 		refresh(thread);
 	if (live_table_take((uintptr_t)block, &live)) {
 		freed(thread, &live);
+		look_at_churn(thread);
 		size = live.size;
 	} else if (block && !real_is_boot(block)) {
 		free_unknown((uintptr_t)block);
@@ -459,6 +464,7 @@ __attribute__((noinline)) void record_free_count(struct thread *thread, void *bl
 	const struct live_block live = {.addr = (uintptr_t)block, .size = size, .stack_id = stack_id};
 
 	freed(thread, &live);
+	look_at_churn(thread);
 	thread_leave_fast(thread);
 	real.free(block);
 	unmapped(size);
@@ -489,6 +495,7 @@ bool record_take(void *block, struct live_block *taken)
 	return known;
 }
 
+/* A snapshot, or a point of the timeline, waits for the new block, which is the next event. */
 void record_taken_freed(const struct live_block *taken)
 {
 	struct thread *thread = thread_enter();
