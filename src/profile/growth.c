@@ -318,8 +318,14 @@ int64_t growth_change(const struct profile *profile, const struct profile_series
 		      const struct growth_interval *interval)
 {
 	struct growth_value before, after;
+	uint64_t distance_ns = atomic_load_explicit(&profile->header.interval_ns,
+						    memory_order_relaxed);
+	uint64_t since_ns = interval->since_ns;
 
-	growth_at(profile, series, interval->since_ns, &before);
+	/* A growth that is said to begin a moment before a point begins with it. */
+	if (since_ns > 0 && since_ns + distance_ns / 2 < interval->until_ns)
+		since_ns += distance_ns / 2;
+	growth_at(profile, series, since_ns, &before);
 	growth_at(profile, series, interval->until_ns, &after);
 	return (int64_t)(after.live_bytes - before.live_bytes);
 }
