@@ -240,12 +240,13 @@ void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 {
 	char moves[RUN_VERDICT_SIZE], blame[RUN_VERDICT_SIZE];
 	struct sentence sentence;
+	bool hidden = false;
 
 	sentence_open(&sentence, profile);
 	say_growth(&sentence, moves);
 	if (!profile->totals.alloc_count)
 		strcpy(blame, "no allocation was recorded");
-	else if (say_grower(&sentence, blame) || say_hidden_grower(&sentence, blame))
+	else if (say_grower(&sentence, blame) || (hidden = say_hidden_grower(&sentence, blame)))
 		;
 	else if (!profile_live_bytes(&profile->totals))
 		strcpy(blame, "everything was freed");
@@ -253,8 +254,13 @@ void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 		strcpy(blame, "no site can be named");
 	say_limit(&sentence, verdict->limit);
 	sentence_close(&sentence);
-	snprintf(verdict->text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves, moves[0] ? ": " : "",
-		 blame);
+	/* A site that grows comes first: the heap as a whole may be steady, and that be no comfort. */
+	if (hidden && moves[0])
+		snprintf(verdict->text, RUN_VERDICT_SIZE, "%.400s; the heap as a whole: %.80s",
+			 blame, moves);
+	else
+		snprintf(verdict->text, RUN_VERDICT_SIZE, "%.100s%s%.400s", moves,
+			 moves[0] ? ": " : "", blame);
 }
 
 int64_t run_verdict_rate(const struct profile *profile)
