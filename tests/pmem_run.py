@@ -112,8 +112,9 @@ class Compiler:
 
     def __call__(self, name, *flags, out=None):
         source = self.source / name
-        out = self.folder / (out or source.stem)
+        out = self.folder / pathlib.Path(name).parent / (out or source.stem)
         if not out.exists():
+            out.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             cc = "g++" if source.suffix == ".cpp" else "gcc"
             subprocess.run([cc, "-g", "-O1", "-fno-optimize-sibling-calls", "-Wall", "-Wno-unused-result", "-o", out,
                             source, *flags, "-lpthread", "-ldl"], check=True)
