@@ -13,7 +13,7 @@
 
 enum { NEAR_PAGES = 64 }; /* between two frames that are proved one by one */
 
-_Atomic uint32_t unwind_mappings;
+_Atomic uint32_t unwind_mappings __attribute__((aligned(64)));
 
 void unwind_pages_begin(struct unwind *u, const uintptr_t *fp)
 {
