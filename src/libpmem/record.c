@@ -62,22 +62,10 @@ static void count_free(struct format_counter *counter, const struct sample_weigh
 
 /* --- sampling -------------------------------------------------------------------------------- */
 
-/* True between two events of a thread that samples, while its caches are good. */
-static bool samples(const struct thread *thread)
-{
-	return thread->ready == THREAD_SAMPLES && thread->mark == process_mark_now();
-}
-
 /* Frees between two samples do not tell what they unmap. */
 static void forget_mappings(void)
 {
 	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
-}
-
-/* True: the end of a block that is not recorded, and may be left at that. */
-static inline bool passes_by(uintptr_t addr)
-{
-	return samples(thread_current) && !live_table_holds(addr);
 }
 
 /* --- allocation ------------------------------------------------------------------------------ */
@@ -438,7 +426,7 @@ static __attribute__((noinline)) void free_slow(struct thread *thread, void *blo
  * keys: for a thread that had no event before, a struct taken now would never be handed over. */
 __attribute__((noinline)) void record_free_unready(void *block, uintptr_t ra)
 {
-	if (block && __builtin_expect(!passes_by((uintptr_t)block), 0)) {
+	if (block && !(record_is_sampling() && record_passes_block(block))) {
 		free_slow(thread_enter(), block, ra);
 		return;
 	}
@@ -483,7 +471,7 @@ bool record_take(void *block, struct live_block *taken)
 	struct thread *thread;
 	bool known;
 
-	if (passes_by((uintptr_t)block))
+	if (record_is_sampling() && record_passes_block(block))
 		return false;
 	thread = thread_enter();
 	if (!thread)

@@ -111,11 +111,16 @@ static inline bool record_passes_alloc(size_t size, uintptr_t ra)
 	return true;
 }
 
-/* The same for the end of a block. */
-static inline bool record_passes_free(void *block, uintptr_t ra)
+/* If so: true if a block that ends was not recorded, and may be left at that. */
+static inline bool record_passes_block(const void *block)
 {
-	return thread_current->mark == process_mark_now() && !record_in_loader(ra) && block &&
-	       !live_table_holds((uintptr_t)block) && !real_is_boot(block);
+	return thread_current->mark == process_mark_now() && !live_table_holds((uintptr_t)block);
+}
+
+/* The same of free(), called from ra: the next one is all that is left to call. */
+static inline bool record_passes_free(const void *block, uintptr_t ra)
+{
+	return block && record_passes_block(block) && !record_in_loader(ra) && !real_is_boot(block);
 }
 
 /* The same of one that is not, from a call stack that is known. */
