@@ -14,8 +14,11 @@ import subprocess
 import threading
 import urllib.parse
 
+import pytest
+
 import pmem_export
 import pmem_run
+import pmem_tool
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 TOTALS = {"alloc_objects": "alloc_blocks", "alloc_space": "alloc_bytes", "inuse_objects": "live_blocks", "inuse_space": "live_bytes"}
@@ -353,3 +356,23 @@ def report(tool, path):
     done = tool("report", "--json", path)
     assert (done.returncode, done.stderr) == (0, b"")
     return json.loads(done.stdout)
+
+
+# -- fixtures of both test files ------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def tool(lib, tmp_path_factory):
+    return pmem_tool.Tool(lib, tmp_path_factory.mktemp("tool"))
+
+
+@pytest.fixture(scope="module")
+def commands(programs):
+    return programs("commands.c")
+
+
+@pytest.fixture(scope="module")
+def ended(lib, programs, tmp_path_factory):
+    """The profile of a process that has ended."""
+    program = Program(pmem_run.Runner(lib, tmp_path_factory.mktemp("ended")), programs("commands.c"))
+    program.command("kcf")
+    program.end()
+    return program.profile()

@@ -11,28 +11,9 @@ import pmem_export
 import pmem_push
 import pmem_run
 import pmem_tool
-from pmem_push import PATHS, TYPES, Program, Server, read, report
+from pmem_push import PATHS, TYPES, Program, Server, read, report, commands, ended, tool  # noqa: F401 (fixtures)
 
 SECRET = "pa55-w0rd-of-the-test"
-
-
-@pytest.fixture(scope="module")
-def tool(lib, tmp_path_factory):
-    return pmem_tool.Tool(lib, tmp_path_factory.mktemp("tool"))
-
-
-@pytest.fixture(scope="module")
-def commands(programs):
-    return programs("commands.c")
-
-
-@pytest.fixture(scope="module")
-def ended(lib, programs, tmp_path_factory):
-    """The profile of a process that has ended."""
-    program = Program(pmem_run.Runner(lib, tmp_path_factory.mktemp("ended")), programs("commands.c"))
-    program.command("kcf")
-    program.end()
-    return program.profile()
 
 
 def pushed(done, count=1):

@@ -12,28 +12,9 @@ import pytest
 
 import pmem_push
 import pmem_run
-import pmem_tool
-from pmem_push import Answer, Program, Server, certificate, expected, read, report, sums
+from pmem_push import Answer, Program, Server, certificate, expected, read, report, sums, commands, ended, tool  # noqa: F401 (fixtures)
 
 SECRET = "t0ken-of-the-test"
-
-
-@pytest.fixture(scope="module")
-def tool(lib, tmp_path_factory):
-    return pmem_tool.Tool(lib, tmp_path_factory.mktemp("tool"))
-
-
-@pytest.fixture(scope="module")
-def commands(programs):
-    return programs("commands.c")
-
-
-@pytest.fixture(scope="module")
-def ended(lib, programs, tmp_path_factory):
-    program = Program(pmem_run.Runner(lib, tmp_path_factory.mktemp("ended")), programs("commands.c"))
-    program.command("kcf")
-    program.end()
-    return program.profile()
 
 
 def free_port():
