@@ -418,7 +418,7 @@ static bool begin(void)
 	now.cut = false;
 	now.last_words = atomic_exchange_explicit(&wanted, false, memory_order_relaxed);
 	now.next_id = 0;
-	snapshot_budget_begin();
+	snapshot_budget_begin(now.limit);
 	now.any_event = false;
 	now.size_before = 0;
 	now.total = now.shown = (struct snapshot_sums){0};
@@ -436,7 +436,7 @@ static bool is_due(void)
 {
 	return atomic_load_explicit(&wanted, memory_order_relaxed) ||
 	       (churn_told() >= settings.churn_thresh &&
-		snapshot_budget_allows(sys_monotonic_ns() - start_ns));
+		snapshot_budget_allows(sys_monotonic_ns() - start_ns, tree_stack_limit()));
 }
 
 static void slice(void)

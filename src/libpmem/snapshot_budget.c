@@ -9,12 +9,14 @@
 #include "libpmem/settings.h"
 #include "libpmem/store.h"
 
-static _Atomic uint64_t all_ns;	 /* in all snapshots */
-static _Atomic uint64_t last_ns; /* in the last one, or the one in progress */
+static _Atomic uint64_t all_ns;	     /* in all snapshots */
+static _Atomic uint64_t last_ns;     /* in the last one, or the one in progress */
+static _Atomic uint32_t last_stacks; /* of that one */
 
-void snapshot_budget_begin(void)
+void snapshot_budget_begin(uint32_t stacks)
 {
 	atomic_store_explicit(&last_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&last_stacks, stacks, memory_order_relaxed);
 }
 
 void snapshot_budget_spend(uint64_t time_ns)
@@ -25,12 +27,15 @@ void snapshot_budget_spend(uint64_t time_ns)
 	atomic_fetch_add_explicit(&last_ns, time_ns, memory_order_relaxed);
 }
 
-bool snapshot_budget_allows(uint64_t uptime_ns)
+bool snapshot_budget_allows(uint64_t uptime_ns, uint32_t stacks)
 {
 	uint64_t share = uptime_ns / 1000 * settings.snapshot_share;
-	uint64_t last = atomic_load_explicit(&last_ns, memory_order_relaxed);
+	uint64_t next = atomic_load_explicit(&last_ns, memory_order_relaxed);
+	uint32_t before = atomic_load_explicit(&last_stacks, memory_order_relaxed);
 
-	return snapshot_budget_spent() + last <=
+	if (stacks > before)
+		next += (uint64_t)(stacks - before) * SNAPSHOT_STACK_NS;
+	return snapshot_budget_spent() + next <=
 	       (share > SNAPSHOT_CREDIT_NS ? share : SNAPSHOT_CREDIT_NS);
 }
 
@@ -51,5 +56,5 @@ uint64_t snapshot_budget_text(void)
 void snapshot_budget_fork_child(void)
 {
 	atomic_store_explicit(&all_ns, 0, memory_order_relaxed);
-	atomic_store_explicit(&last_ns, 0, memory_order_relaxed);
+	snapshot_budget_begin(0);
 }

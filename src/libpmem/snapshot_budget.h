@@ -10,14 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SNAPSHOT_CREDIT_NS = 25000000 };
+enum {
+	SNAPSHOT_CREDIT_NS = 25000000,
+	SNAPSHOT_STACK_NS = 1000, /* about what a call stack takes, collected and written */
+};
 
-/* A snapshot begins; a slice of it took time_ns. */
-void snapshot_budget_begin(void);
+/* A snapshot of so many call stacks begins; a slice of it took time_ns. */
+void snapshot_budget_begin(uint32_t stacks);
 void snapshot_budget_spend(uint64_t time_ns);
 
-/* True if another snapshot, taking as long as the last one, fits in after uptime_ns. */
-bool snapshot_budget_allows(uint64_t uptime_ns);
+/* True if another snapshot, of so many call stacks, fits in after uptime_ns: it will take as long as the last one, and
+ * SNAPSHOT_STACK_NS for each call stack that is new since. */
+bool snapshot_budget_allows(uint64_t uptime_ns, uint32_t stacks);
 
 /* Time in all snapshots so far. */
 uint64_t snapshot_budget_spent(void);
