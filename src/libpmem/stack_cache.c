@@ -28,8 +28,7 @@ enum {
 	MISSES_MAX = 12, /* in a row, then */
 	COOLDOWN = 50,	 /* lookups go past the set */
 	GROW_FACTOR = 4,
-	GROW_CHECK = 8192, /* misses between two looks at how many of them came again: */
-	GROW_SHARE = 4,	   /* one in so many is a reason to grow */
+	GROW_SHARE = 4, /* one in so many is a reason to grow */
 	SCRATCH_SIZE = STACK_CACHE_CHECKS_MAX / STACK_CHECK_GROUP * sizeof(struct stack_check_group),
 	RECENT_SIZE = STACK_CACHE_RECENT * sizeof(uint32_t),
 };
@@ -165,21 +164,12 @@ static void grow(struct stack_cache *cache)
 	sys_unmap(old, sets_size(sets));
 }
 
-/* Grows the cache if many misses are of call stacks that were missed a short while ago. */
-bool stack_cache_miss(struct stack_cache *cache, uint32_t stack_id)
+void stack_cache_missed_many(struct stack_cache *cache)
 {
-	uint32_t *recent = &cache->recent[stack_id % STACK_CACHE_RECENT];
-	bool again = *recent == stack_id;
-
-	cache->missed_again += again;
-	*recent = stack_id;
-	if (++cache->missed < GROW_CHECK)
-		return again;
 	if (cache->missed_again * GROW_SHARE >= cache->missed &&
 	    cache->mask + 1 < STACK_CACHE_SETS_MAX)
 		grow(cache);
 	cache->missed = cache->missed_again = 0;
-	return again;
 }
 
 /* Gives the entry room for count groups. */

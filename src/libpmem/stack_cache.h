@@ -22,6 +22,7 @@ enum {
 	STACK_CACHE_SETS_MAX = 256,
 	STACK_CACHE_SETS_LOG2 = 8, /* of these */
 	STACK_CACHE_RECENT = 1024,
+	STACK_CACHE_GROW_CHECK = 8192, /* misses between two looks at how many of them came again: */
 	STACK_CACHE_WAYS = 4,
 	STACK_CACHE_CLASSES = 8,       /* rooms of 8, 16, ... 1,024 checks */
 	STACK_CACHE_CHECKS_MAX = 1024, /* deeper call stacks are left to unwind.c */
@@ -74,9 +75,22 @@ bool stack_cache_init(struct stack_cache *cache);
 /* Forgets all entries. */
 void stack_cache_flush(struct stack_cache *cache);
 
+/* Grows the cache if many misses are of call stacks that were missed a short while ago. */
+void stack_cache_missed_many(struct stack_cache *cache);
+
 /* A call stack was not found.  Returns true if it was not found a short while ago either: then it is worth what
  * remembering costs. */
-bool stack_cache_miss(struct stack_cache *cache, uint32_t stack_id);
+static inline bool stack_cache_miss(struct stack_cache *cache, uint32_t stack_id)
+{
+	uint32_t *recent = &cache->recent[stack_id % STACK_CACHE_RECENT];
+	bool again = *recent == stack_id;
+
+	cache->missed_again += again;
+	*recent = stack_id;
+	if (__builtin_expect(++cache->missed >= STACK_CACHE_GROW_CHECK, 0))
+		stack_cache_missed_many(cache);
+	return again;
+}
 
 /* Remembers the call stack that unwind captured last. */
 void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,

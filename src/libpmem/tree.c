@@ -356,7 +356,7 @@ static uint32_t stack_id_locked(uint32_t node, uint32_t hook, uint32_t limit)
 	return id;
 }
 
-uint32_t tree_stack_id(uint32_t node, uint32_t hook)
+static __attribute__((noinline)) uint32_t stack_id_slow(uint32_t node, uint32_t hook)
 {
 	uint32_t id = stack_find(node, hook);
 
@@ -365,6 +365,17 @@ uint32_t tree_stack_id(uint32_t node, uint32_t hook)
 	id = stack_id_locked(node, hook, nodes_max);
 	lock_drop(&tree_lock);
 	return id;
+}
+
+uint32_t tree_stack_id(uint32_t node, uint32_t hook)
+{
+	const struct format_node *first = node_at(node + 1);
+	uint32_t link = atomic_load_explicit(&first->link, memory_order_acquire);
+
+	/* Most often nothing else was ever called from there. */
+	if ((link & FORMAT_LINK_STACK) && tree_stack_hook(first->pc32) == hook)
+		return first->pc32;
+	return stack_id_slow(node, hook);
 }
 
 uint32_t tree_truncated_id(const struct tree_path *path)

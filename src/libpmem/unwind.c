@@ -40,28 +40,11 @@
 
 #include <stdatomic.h>
 
-#include "arch/arch.h"
 #include "libpmem/loss.h"
 #include "libpmem/modules.h"
-#include "libpmem/rules.h"
 #include "libpmem/sys.h"
 #include "libpmem/tree.h"
-#include "libpmem/unwind_pages.h"
-
-enum {
-	FP_STEP_MAX = 1 << 20,	/* bytes that a frame without CFI may have */
-	SIGNAL_FRAMES_MAX = 32, /* in one walk */
-};
-
-/* Registers of the frame that the next step starts from. */
-struct state {
-	uintptr_t pc; /* inside the call instruction: return address - 1 */
-	uintptr_t sp;
-	uintptr_t fp;
-	unsigned signals; /* signal frames passed */
-};
-
-enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
+#include "libpmem/unwind_step.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -69,7 +52,7 @@ enum step { STEP_OK, STEP_END, STEP_TRUNCATED };
 static size_t arrays_size(uint32_t capacity)
 {
 	size_t one = 2 * sizeof(struct unwind_frame) +
-		     3 * sizeof(struct stack_check_group) / STACK_CHECK_GROUP + 5 * sizeof(uint32_t);
+		     3 * sizeof(struct stack_check_group) / STACK_CHECK_GROUP + 2 * sizeof(uint32_t);
 
 	return (capacity * one + UNWIND_PAGE - 1) & ~(size_t)(UNWIND_PAGE - 1);
 }
@@ -86,8 +69,7 @@ static bool alloc_arrays(struct unwind *u, uint32_t capacity)
 	u->checks = (void *)p;
 	u->frames = (void *)(u->checks + 3 * n / STACK_CHECK_GROUP);
 	u->fresh = u->frames + n;
-	u->check_frames = (void *)(u->fresh + n);
-	u->pc32 = u->check_frames + 3 * n;
+	u->pc32 = (void *)(u->fresh + n);
 	u->nodes = u->pc32 + n;
 	u->capacity = capacity;
 	return true;
@@ -120,187 +102,57 @@ static bool grow(struct unwind *u)
 	if (old.capacity >= UNWIND_CAPACITY_MAX || !alloc_arrays(u, old.capacity * 4))
 		return false;
 	memcpy(u->frames, old.frames, old.count * sizeof(*old.frames));
-	memcpy(u->fresh, old.fresh, old.fresh_count * sizeof(*old.fresh));
+	memcpy(u->fresh, old.fresh, old.capacity * sizeof(*old.fresh));
 	memcpy(u->checks, old.checks, (checks / STACK_CHECK_GROUP + 1) * sizeof(*old.checks));
-	memcpy(u->check_frames, old.check_frames, checks * sizeof(*old.check_frames));
 	sys_unmap(old.checks, arrays_size(old.capacity));
 	return true;
 }
 
-/* --- one step -------------------------------------------------------------------------------- */
-
-/* Takes the return address below cfa. */
-static inline __attribute__((always_inline)) enum step finish_here(struct unwind *u, struct state *s,
-								   struct unwind_frame *f,
-								   uintptr_t cfa)
-{
-	if (cfa <= s->sp || !unwind_pages_load(u, cfa - sizeof(cfa), &f->ra))
-		return STEP_TRUNCATED;
-	f->slot = cfa - sizeof(cfa);
-	if (f->save && !unwind_pages_load(u, f->save, &s->fp))
-		return STEP_TRUNCATED;
-	f->fp = s->fp;
-	if (!f->ra) {
-		f->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN;
-		return STEP_END;
-	}
-	if (f->ra >> ARCH_ADDRESS_BITS)
-		return STEP_TRUNCATED;
-	s->pc = f->ra - 1;
-	s->sp = cfa;
-	return STEP_OK;
-}
-
-static __attribute__((noinline)) enum step finish(struct unwind *u, struct state *s,
-						  struct unwind_frame *f, uintptr_t cfa)
-{
-	return finish_here(u, s, f, cfa);
-}
-
-static enum step step_deref(struct unwind *u, struct state *s, struct unwind_frame *f,
-			    intptr_t offset)
-{
-	f->uses_fp = 1;
-	f->deref = s->fp + (uintptr_t)offset;
-	f->save = s->fp;
-	if (!unwind_pages_load(u, f->deref, &f->deref_value))
-		return STEP_TRUNCATED;
-	return finish(u, s, f, f->deref_value);
-}
-
-/* The kernel's struct ucontext lies at the stack pointer of the signal trampoline. */
-static enum step step_signal(struct unwind *u, struct state *s, struct unwind_frame *f)
-{
-	uintptr_t sp = s->sp, pc;
-
-	if (s->signals++ == SIGNAL_FRAMES_MAX)
-		return STEP_TRUNCATED;
-	f->own_flags |= UNWIND_SIGNAL;
-	f->slot = sp + ARCH_SIGNAL_PC_OFFSET;
-	if (!unwind_pages_load(u, sp + ARCH_SIGNAL_FP_OFFSET, &s->fp) ||
-	    !unwind_pages_load(u, f->slot, &pc) ||
-	    !unwind_pages_load(u, sp + ARCH_SIGNAL_SP_OFFSET, &s->sp) || !pc ||
-	    pc >> ARCH_ADDRESS_BITS)
-		return STEP_TRUNCATED;
-	f->fp = s->fp;
-	f->ra = pc + 1;
-	s->pc = pc;
-	return STEP_OK;
-}
-
-/* Code without CFI: believe the frame pointer if it looks like one. */
-static enum step step_frame_pointer(struct unwind *u, struct state *s, struct unwind_frame *f)
-{
-	uintptr_t outer, ra;
-
-	/* It may have CFI that cannot be found now. */
-	if (modules_busy())
-		return STEP_TRUNCATED;
-	/* A return address that is the first instruction of a function was made by hand, as makecontext() makes
-	 * it: nothing called. */
-	if (rule_kind(rules_at(s->pc + 1)) != CFI_NONE)
-		return STEP_END;
-	f->own_flags |= UNWIND_UNCLEAN;
-	/* The loader's entry code, which ran the constructor that we are in: nothing called it. */
-	if (s->pc - modules_loader_start < modules_loader_size)
-		return STEP_END;
-	f->uses_fp = 1;
-	/* Only up the very stack that we are on: a page elsewhere may be unmapped while we look at it. */
-	if (s->fp < s->sp || s->fp - s->sp > FP_STEP_MAX)
-		return STEP_TRUNCATED;
-	unwind_pages_prove_from(u, s->sp - sizeof(ra));
-	if (!unwind_pages_prove_up_to(u, unwind_pages_of(s->fp + sizeof(ra))) ||
-	    !unwind_pages_load(u, s->fp, &outer) ||
-	    !unwind_pages_load(u, s->fp + sizeof(outer), &ra))
-		return STEP_TRUNCATED;
-	/* A frame pointer is above the inner one, unless the caller is code with CFI, which may use the register
-	 * for anything. */
-	if (outer <= s->fp && rule_kind(rules_at(ra - 1)) == CFI_NONE)
-		return STEP_TRUNCATED;
-	f->save = s->fp;
-	return finish(u, s, f, s->fp + 2 * sizeof(uintptr_t));
-}
-
-/* A rule that does not fit the cache, or none. */
-static __attribute__((noinline)) enum step step_full(struct unwind *u, struct state *s,
-						     struct unwind_frame *f)
-{
-	struct cfi_rule rule;
-
-	if (!rules_lookup_full(s->pc, &rule) || (rule.kind != CFI_SP && rule.kind != CFI_FP))
-		return STEP_TRUNCATED;
-	f->uses_fp = rule.kind == CFI_FP;
-	uintptr_t cfa = (f->uses_fp ? s->fp : s->sp) + (uintptr_t)(intptr_t)rule.cfa_offset;
-	f->save = rule.fp_offset ? cfa + (uintptr_t)(intptr_t)rule.fp_offset : 0;
-	return finish(u, s, f, cfa);
-}
-
-static inline __attribute__((always_inline)) enum step step(struct unwind *u, struct state *s,
-							    struct unwind_frame *f)
-{
-	uint64_t rule = rules_at(s->pc);
-	uintptr_t cfa, depth = rule_fp_depth(rule);
-
-	f->save = f->deref = 0;
-	f->uses_fp = f->own_flags = 0;
-	switch (rule_kind(rule)) {
-	case CFI_SP:
-		cfa = s->sp + (uintptr_t)rule_cfa_offset(rule);
-		break;
-	case CFI_FP:
-		cfa = s->fp + (uintptr_t)rule_cfa_offset(rule);
-		f->uses_fp = 1;
-		break;
-	case CFI_PLT:
-		cfa = arch_cfi_plt_cfa(s->pc, s->sp, (int32_t)(rule >> 3 & 0xffff));
-		break;
-	case CFI_FP_DEREF:
-		return step_deref(u, s, f, rule_cfa_offset(rule));
-	case CFI_SIGNAL:
-		return step_signal(u, s, f);
-	case CFI_END:
-		return STEP_END;
-	case CFI_NONE:
-		return step_frame_pointer(u, s, f);
-	default:
-		return step_full(u, s, f);
-	}
-	if (depth)
-		f->save = cfa - depth;
-	return finish_here(u, s, f, cfa);
-}
-
 /* --- the remembered call stack --------------------------------------------------------------- */
 
-static inline void add_check(const struct unwind *u, uint32_t i, uint32_t frame, uintptr_t addr,
+/* The end of the frames stored so far. */
+struct end {
+	struct unwind_frame *to;
+	uint32_t check; /* how many */
+	uint32_t flags; /* enum unwind_flag: of all of them */
+	uint32_t node; /* of the innermost one, or of what it lies below; 0 beyond the first: no room */
+	uint32_t needs_fp; /* whether they depend on the next one's fp */
+};
+
+static inline void add_check(const struct unwind *u, struct end *end, uintptr_t addr,
 			     uintptr_t value)
 {
-	stack_check_set(u->checks, i, addr, value);
-	u->check_frames[i] = frame;
+	stack_check_set(u->checks, end->check++, addr, value);
 }
 
-/* Stores fresh frame f as the next inner one.  Its checks, in the order from the outside in: place of
- * the frame pointer, return address, place of the CFA. */
-static inline void store_frame(struct unwind *u, const struct unwind_frame *f)
+/* Stores fresh frame f, whose node is end's, as the next inner one.  Its checks, in the order from the outside in: place
+ * of the frame pointer, return address, place of the CFA. */
+static inline void store_frame(const struct unwind *u, const struct unwind_frame *f, struct end *end)
 {
-	uint32_t j = u->count++, check = 0;
-	struct unwind_frame *to = &u->frames[j];
-	const struct unwind_frame *outer = to - 1;
+	struct unwind_frame *to = end->to++;
 
-	*to = *f;
-	to->needs_fp = 0;
-	to->flags = f->own_flags;
-	if (j) {
-		to->needs_fp = outer->uses_fp ? 1 : outer->save ? 0 : outer->needs_fp;
-		to->flags |= outer->flags;
-		check = outer->check_end;
+	to->slot = f->slot;
+	to->ra = f->ra;
+	to->fp = f->fp;
+	to->save = f->save;
+	to->deref = f->deref;
+	to->node = end->node;
+	to->own_flags = f->own_flags;
+	to->needs_fp = (uint8_t)end->needs_fp;
+	end->flags |= f->own_flags;
+	to->flags = (uint8_t)end->flags;
+	if (end->needs_fp && f->save)
+		add_check(u, end, f->save, f->fp);
+	add_check(u, end, f->slot, f->ra);
+	if (__builtin_expect(f->deref != 0, 0)) {
+		to->deref_value = f->deref_value;
+		add_check(u, end, f->deref, f->deref_value);
 	}
-	if (to->needs_fp && f->save)
-		add_check(u, check++, j, f->save, f->fp);
-	add_check(u, check++, j, f->slot, f->ra);
-	if (f->deref)
-		add_check(u, check++, j, f->deref, f->deref_value);
-	to->check_end = check;
+	to->check_end = end->check;
+	if (f->own_flags & UNWIND_USES_FP)
+		end->needs_fp = 1;
+	else if (f->save)
+		end->needs_fp = 0;
 }
 
 /* Interns fresh frames [0 .. inner] below parent; their nodes to u->nodes. */
@@ -315,47 +167,74 @@ static bool intern(struct unwind *u, uint32_t parent, uint32_t inner)
 	return tree_insert(&path, u->nodes);
 }
 
-/* The node of fresh frame i below parent (0: no room there).  *interned is 0 until intern() makes the nodes of
- * all frames from some i inwards, then that i + 1. */
-static uint32_t node_of(struct unwind *u, uint32_t parent, uint32_t i, uint32_t *interned)
+/* Where the remembered frames end now: those that the walk was joined to. */
+static inline struct end end_of(struct unwind *u)
 {
-	uint32_t node;
+	struct end end = {.to = u->frames + u->count, .node = TREE_ROOT};
+	const struct unwind_frame *outer = end.to - 1;
 
-	if (*interned)
-		return u->nodes[*interned - 1 - i];
-	if (!parent && u->count)
-		return 0;
-	node = tree_find(parent, modules_encode(u->fresh[i].ra));
-	if (node || !intern(u, parent, i))
-		return node;
-	*interned = i + 1;
-	return u->nodes[0];
+	if (!u->count)
+		return end;
+	end.check = outer->check_end;
+	end.flags = outer->flags;
+	end.node = outer->node;
+	end.needs_fp = outer->own_flags & UNWIND_USES_FP ? 1 : outer->save ? 0 : outer->needs_fp;
+	return end;
 }
 
-/* Appends the fresh frames, outermost first.  A node that join() gave is kept. */
-static void store_fresh(struct unwind *u)
+/* Room for so many more frames.  Returns whether there is; if not, what is remembered is given up for them. */
+static __attribute__((noinline)) bool make_room(struct unwind *u, uint32_t count)
 {
-	uint32_t i, parent, interned = 0;
-	struct unwind_frame *f;
-
-	while (u->count + u->fresh_count > u->capacity && grow(u))
+	while (u->count + count > u->capacity && grow(u))
 		;
-	if (u->count + u->fresh_count > u->capacity) {
-		u->count = 0;
-		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN |
-							  UNWIND_TRUNCATED;
+	if (u->count + count <= u->capacity)
+		return true;
+	u->count = 0;
+	u->fresh[count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
+	return false;
+}
+
+/* A frame's node that the tree does not have, and those of all frames further in: makes them, or knows none of them. */
+static __attribute__((noinline)) void store_new(struct unwind *u, const struct unwind_frame *f,
+						struct end *end)
+{
+	const uint32_t *made = NULL;
+
+	if ((end->node || end->to == u->frames) && intern(u, end->node, (uint32_t)(f - u->fresh)))
+		made = u->nodes;
+	for (f++; f-- > u->fresh; store_frame(u, f, end))
+		end->node = made ? *made++ : 0;
+}
+
+/* Appends the fresh frames, count of them, outermost first.  node: of the outermost, 0 if not known. */
+static void store_fresh(struct unwind *u, uint32_t count, uint32_t node)
+{
+	const struct unwind_frame *f;
+	struct end end;
+
+	if (__builtin_expect(u->count + count > u->capacity, 0) && !make_room(u, count))
+		node = 0;
+	end = end_of(u);
+	if (!u->count && (u->fresh[count - 1].own_flags & UNWIND_TRUNCATED))
+		end.node = tree_truncated_node();
+	f = &u->fresh[count - 1];
+	if (node) {
+		end.node = node;
+		store_frame(u, f--, &end);
 	}
-	i = u->fresh_count;
-	parent = u->count ? u->frames[u->count - 1].node : TREE_ROOT;
-	if (!u->count && (u->fresh[i - 1].own_flags & UNWIND_TRUNCATED))
-		parent = tree_truncated_node();
-	for (f = &u->fresh[i]; i-- > 0;) {
-		f--;
-		if (!f->node)
-			f->node = node_of(u, parent, i, &interned);
-		parent = f->node;
-		store_frame(u, f);
+	for (; f >= u->fresh; f--) {
+		node = end.node || !u->count ? tree_find(end.node, modules_encode(f->ra)) : 0;
+		if (__builtin_expect(!node, 0)) {
+			struct end copy = end;
+
+			store_new(u, f, &copy);
+			end = copy;
+			break;
+		}
+		end.node = node;
+		store_frame(u, f, &end);
 	}
+	u->count = (uint32_t)(end.to - u->frames);
 }
 
 static inline bool check_holds(const struct stack_check_group *group, uint32_t i)
@@ -388,114 +267,147 @@ static uint32_t first_mismatch(const struct unwind *u, uint32_t end)
 	return 0;
 }
 
-/* The remembered frames [m + 1 .. k - 1] proved to be the same as the walk's next ones, and frame m did
- * not: takes them over, so that the walk goes on from there. */
-static bool take_over(struct unwind *u, uint32_t k, uint32_t m, struct state *s)
+/* --- the walk -------------------------------------------------------------------------------- */
+
+/* A variable of walk(), whose parts stay in registers. */
+struct walk {
+	struct unwind_frame *last; /* the outermost fresh frame */
+	struct unwind_frame *old; /* the remembered frames before it are to be compared with the walk's */
+	struct unwind_state s;
+};
+
+/* More room for fresh frames. */
+static __attribute__((noinline)) bool grow_in_walk(struct unwind *u, struct walk *w)
 {
-	uint32_t i;
+	size_t last = (size_t)(w->last - u->fresh), old = (size_t)(w->old - u->frames);
 
-	for (i = k; i-- > m + 1;) {
-		struct unwind_frame *f;
+	if (!grow(u))
+		return false;
+	w->last = u->fresh + last;
+	w->old = u->frames + old;
+	return true;
+}
 
-		if (u->fresh_count == u->capacity && !grow(u))
+static bool is_full(const struct unwind *u, const struct walk *w)
+{
+	return w->last + 1 == u->fresh + u->capacity;
+}
+
+/* The remembered frames between the walk's outermost one, which is the last of [0 .. w->old), and the one that check bad - 1
+ * belongs to proved to be the same as the walk's next ones, and that one did not: takes them over, so that the walk goes
+ * on from there. */
+static __attribute__((noinline)) bool take_over(struct unwind *u, struct walk *w, uint32_t bad)
+{
+	const struct unwind_frame *f;
+	struct unwind_frame *to;
+
+	for (w->old--; w->old - 1 > u->frames && w->old[-2].check_end >= bad; w->old--) {
+		if (is_full(u, w) && !grow_in_walk(u, w))
 			return false;
-		f = &u->fresh[u->fresh_count++];
-		*f = u->frames[i];
-		if (f->save && !unwind_pages_load(u, f->save, &s->fp))
+		f = w->old - 1;
+		to = ++w->last;
+		*to = *f;
+		if (f->save && !unwind_pages_load_word(u, f->save, &w->s.fp))
 			return false;
-		f->fp = s->fp;
-		f->node = 0;
-		s->pc = f->ra - 1;
-		s->sp = f->slot + sizeof(uintptr_t);
+		to->fp = w->s.fp;
+		w->s.pc = f->ra - 1;
+		w->s.sp = f->slot + sizeof(uintptr_t);
 	}
 	return true;
 }
 
 enum join { JOIN_NONE, JOIN_DONE, JOIN_FAILED };
 
-/* Tries to join the walk's outermost frame to the remembered frames [0 .. *k). */
-static enum join join(struct unwind *u, uint32_t *k, struct state *s)
+/* The walk's outermost frame is the same as the last of the remembered ones [0 .. w->old): are those further out? */
+static inline enum join join_at(struct unwind *u, struct walk *w)
 {
-	struct unwind_frame *last = &u->fresh[u->fresh_count - 1];
-	const struct unwind_frame *old = &u->frames[*k];
-	uintptr_t slot = last->slot;
-	uint32_t bad;
+	const struct unwind_frame *old = w->old - 1;
+	uint32_t bad = first_mismatch(u, old > u->frames ? old[-1].check_end : 0);
 
-	while (old > u->frames && old[-1].slot < slot)
-		old--;
-	*k = (uint32_t)(old - u->frames);
-	if (!*k)
-		return JOIN_NONE;
-	old--;
-	if (old->slot != slot || old->ra != last->ra || (old->needs_fp && old->fp != last->fp))
-		return JOIN_NONE;
-	bad = first_mismatch(u, *k > 1 ? old[-1].check_end : 0);
-	if (!bad) {
-		last->node = old->node;
-		if (*k == 1)
-			last->own_flags |= old->own_flags;
-		u->count = *k - 1;
-		return JOIN_DONE;
+	if (__builtin_expect(bad != 0, 0)) {
+		struct walk copy = *w;
+		bool done = take_over(u, &copy, bad);
+
+		*w = copy;
+		return done ? JOIN_NONE : JOIN_FAILED;
 	}
-	bad = u->check_frames[bad - 1];
-	if (!take_over(u, *k - 1, bad, s))
-		return JOIN_FAILED;
-	*k = bad + 1;
-	return JOIN_NONE;
+	if (old == u->frames)
+		w->last->own_flags |= old->own_flags;
+	u->count = (uint32_t)(old - u->frames);
+	return JOIN_DONE;
 }
 
-/* --- the walk -------------------------------------------------------------------------------- */
-
-static void start_walk(struct unwind *u, const uintptr_t *fp, struct state *s)
+/* Tries to join the walk's outermost frame to the remembered ones [0 .. w->old). */
+static inline enum join join(struct unwind *u, struct walk *w)
 {
-	u->fresh[0] = (struct unwind_frame){
-		.slot = (uintptr_t)(fp + 1), .ra = fp[1], .fp = fp[0], .save = (uintptr_t)fp};
-	u->fresh_count = 1;
-	*s = (struct state){.pc = fp[1] - 1, .sp = (uintptr_t)(fp + 2), .fp = fp[0]};
+	const struct unwind_frame *last = w->last, *start = u->frames;
+	struct unwind_frame *old = w->old;
+	uintptr_t slot = last->slot;
+
+	while (old > start && old[-1].slot < slot)
+		old--;
+	w->old = old;
+	if (old == start || old[-1].slot != slot || old[-1].ra != last->ra ||
+	    (old[-1].needs_fp && old[-1].fp != last->fp))
+		return JOIN_NONE;
+	return join_at(u, w);
+}
+
+static inline struct unwind_state start_walk(const struct unwind *u, const uintptr_t *fp)
+{
+	struct unwind_frame *f = u->fresh;
+
+	f->slot = (uintptr_t)(fp + 1);
+	f->ra = fp[1];
+	f->fp = fp[0];
+	f->save = (uintptr_t)fp;
+	f->deref = 0;
+	f->own_flags = 0;
+	return (struct unwind_state){.pc = fp[1] - 1, .sp = (uintptr_t)(fp + 2), .fp = fp[0]};
 }
 
 /* Takes one more step into fresh.  The flags of the end of the stack go to its outermost frame. */
-static enum step walk_step(struct unwind *u, struct state *s)
+static inline enum unwind_step_result walk_step(struct unwind *u, struct walk *w)
 {
-	struct unwind_frame *f, *inner;
-	enum step result;
+	enum unwind_step_result result;
 
-	if (u->fresh_count == u->capacity && !grow(u)) {
-		result = STEP_TRUNCATED;
-		inner = &u->fresh[u->fresh_count - 1];
-	} else {
-		inner = &u->fresh[u->fresh_count - 1];
-		f = inner + 1;
-		f->node = 0;
-		result = step(u, s, f);
-		if (result == STEP_OK) {
-			u->fresh_count++;
-			return STEP_OK;
+	if (__builtin_expect(is_full(u, w), 0)) {
+		struct walk copy = *w;
+		bool done = grow_in_walk(u, &copy);
+
+		*w = copy;
+		if (!done) {
+			w->last->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
+			return UNWIND_STEP_TRUNCATED;
 		}
-		inner->own_flags |= f->own_flags & (UNWIND_UNCLEAN | UNWIND_OPEN);
 	}
-	if (result == STEP_TRUNCATED)
-		inner->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
+	result = unwind_step(u, &w->s, w->last + 1);
+	if (__builtin_expect(result == UNWIND_STEP_OK, 1)) {
+		w->last++;
+		return UNWIND_STEP_OK;
+	}
+	w->last->own_flags |= w->last[1].own_flags & (UNWIND_UNCLEAN | UNWIND_OPEN);
+	if (result == UNWIND_STEP_TRUNCATED)
+		w->last->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
 	return result;
 }
 
 static void walk(struct unwind *u, const uintptr_t *fp)
 {
-	uint32_t k = u->count;
-	enum join joined = JOIN_NONE;
-	struct state s;
+	struct walk w = {.last = u->fresh, .old = u->frames + u->count, .s = start_walk(u, fp)};
+	enum join joined;
+	uint32_t node = 0;
 
-	start_walk(u, fp, &s);
-	do {
-		if (k)
-			joined = join(u, &k, &s);
-	} while (joined == JOIN_NONE && walk_step(u, &s) == STEP_OK);
-	if (joined == JOIN_FAILED)
-		u->fresh[u->fresh_count - 1].own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN |
-							  UNWIND_TRUNCATED;
-	if (joined != JOIN_DONE)
+	do
+		joined = join(u, &w);
+	while (joined == JOIN_NONE && walk_step(u, &w) == UNWIND_STEP_OK);
+	if (joined == JOIN_DONE)
+		node = u->frames[u->count].node;
+	else
 		u->count = 0;
-	store_fresh(u);
+	if (joined == JOIN_FAILED)
+		w.last->own_flags |= UNWIND_UNCLEAN | UNWIND_OPEN | UNWIND_TRUNCATED;
+	store_fresh(u, (uint32_t)(w.last - u->fresh) + 1, node);
 }
 
 /* The call stack's frames did not all find room in the tree. */
@@ -520,7 +432,7 @@ uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
 	unwind_pages_begin(u, fp);
 	u->hook = hook;
 	walk(u, fp);
-	u->flags = u->frames[u->count - 1].flags;
+	u->flags = u->frames[u->count - 1].flags & ~(uint32_t)UNWIND_USES_FP;
 	if (u->flags & UNWIND_TRUNCATED)
 		loss_add(FORMAT_LOSS_TRUNCATED, 1);
 	node = u->frames[u->count - 1].node;
@@ -534,14 +446,14 @@ uint32_t unwind_capture(struct unwind *u, const uintptr_t *fp, uint32_t hook)
 
 size_t unwind_reference(struct unwind *u, const uintptr_t *fp, uintptr_t *ra, size_t max)
 {
-	struct state s;
+	struct unwind_state s;
 	size_t count;
 
 	unwind_pages_begin(u, fp);
-	start_walk(u, fp, &s);
+	s = start_walk(u, fp);
 	for (count = 0; count < max; count++) {
 		ra[count] = u->fresh[0].ra;
-		if (step(u, &s, &u->fresh[0]) != STEP_OK)
+		if (unwind_step(u, &s, &u->fresh[0]) != UNWIND_STEP_OK)
 			return count + 1;
 	}
 	return count;

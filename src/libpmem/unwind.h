@@ -15,6 +15,7 @@ enum unwind_flag {
 	UNWIND_TRUNCATED = 2, /* ended for lack of information */
 	UNWIND_SIGNAL = 4,    /* passes a signal frame */
 	UNWIND_OPEN = 8,      /* that it ended where it did does not follow from its frames */
+	UNWIND_USES_FP = 16,  /* of one step: it took the CFA from the frame pointer */
 	UNWIND_FOREVER_NEW = UNWIND_SIGNAL | UNWIND_OPEN, /* never remembered */
 };
 
@@ -28,10 +29,9 @@ struct unwind_frame {
 	uintptr_t deref_value;
 	uint32_t node;	    /* of the path from the outermost frame; 0: the tree had no room */
 	uint32_t check_end; /* checks[0 .. check_end) prove the frames from the outermost to this one */
-	uint8_t uses_fp;  /* the step took the CFA from the frame pointer */
+	uint16_t own_flags; /* enum unwind_flag: of the step; of the outermost frame also of the end */
 	uint8_t needs_fp; /* what lies further out depends on this frame's fp */
-	uint8_t own_flags; /* enum unwind_flag: of the step; of the outermost frame also of the end */
-	uint8_t flags;	   /* own_flags of this frame and of all further out */
+	uint8_t flags;	  /* own_flags of this frame and of all further out */
 };
 
 enum {
@@ -44,12 +44,10 @@ struct unwind {
 	struct unwind_frame *frames;	  /* [capacity]: the last call stack, outermost first */
 	struct unwind_frame *fresh;	  /* [capacity]: the walk in progress, innermost first */
 	struct stack_check_group *checks; /* for 3 * capacity checks, from the outside in */
-	uint32_t *check_frames;		  /* [3 * capacity]: the frame that each check belongs to */
 	uint32_t *pc32;			  /* [capacity]: scratch */
 	uint32_t *nodes;		  /* [capacity]: scratch */
 	uint32_t capacity;
-	uint32_t count; /* frames; 0: nothing to join */
-	uint32_t fresh_count;
+	uint32_t count;		/* frames; 0: nothing to join */
 	uint32_t flags;		/* enum unwind_flag of the call stack captured last */
 	uint32_t hook;		/* its enum format_hook */
 	uint32_t mappings;	/* unwind_mappings when the pages and frames were proved */

@@ -15,10 +15,9 @@ enum { NEAR_PAGES = 64 }; /* between two frames that are proved one by one */
 
 _Atomic uint32_t unwind_mappings __attribute__((aligned(64)));
 
-void unwind_pages_begin(struct unwind *u, const uintptr_t *fp)
+__attribute__((noinline)) void unwind_pages_begin_anew(struct unwind *u, uintptr_t start,
+						       uintptr_t end)
 {
-	uintptr_t page = unwind_pages_of((uintptr_t)fp),
-		  end = unwind_pages_of((uintptr_t)(fp + 1)) + UNWIND_PAGE;
 	uint32_t now = atomic_load_explicit(&unwind_mappings, memory_order_relaxed);
 
 	if (u->mappings != now) {
@@ -27,14 +26,16 @@ void unwind_pages_begin(struct unwind *u, const uintptr_t *fp)
 			u->count = 0;
 		u->proved_start = u->proved_end = u->kept_start = u->kept_end = 0;
 	}
-	if (page >= u->proved_start && end <= u->proved_end)
+	start = unwind_pages_of(start);
+	end = unwind_pages_of(end - 1) + UNWIND_PAGE;
+	if (start >= u->proved_start && end <= u->proved_end)
 		return;
 	if (u->proved_end - u->proved_start > u->kept_end - u->kept_start ||
 	    u->proved_start > u->kept_start) {
 		u->kept_start = u->proved_start;
 		u->kept_end = u->proved_end;
 	}
-	u->proved_start = page;
+	u->proved_start = start;
 	u->proved_end = end;
 }
 
