@@ -175,9 +175,15 @@ static struct format_counter_wide *prepare(struct format_counter *counter, uint3
 /* The common case: the counter is narrow, fits and only its epoch is old.  Returns false if not so. */
 static inline bool renew(struct format_counter *counter, uint32_t epoch)
 {
-	if (!shares_fit(counter))
+	int64_t bytes = live_bytes(counter), count = live_count(counter);
+
+	/* Both from INT32_MIN to INT32_MAX. */
+	if ((((uint64_t)bytes + (1u << 31)) | ((uint64_t)count + (1u << 31))) >> 32 != 0)
 		return false;
-	save_share(counter, epoch);
+	begin_change(&counter->epoch);
+	atomic_store_explicit(&counter->peak_bytes, (int32_t)bytes, memory_order_relaxed);
+	atomic_store_explicit(&counter->peak_count, (int32_t)count, memory_order_relaxed);
+	end_change(&counter->epoch, epoch);
 	return true;
 }
 

@@ -45,7 +45,7 @@ static struct format_histogram *find(uint32_t index)
 
 /* While the process has one thread a plain increment does; a signal handler between its load and
  * store, or a thread that libc does not know of, can cost one block's entry here, never a counter's. */
-static void add(uint32_t index, uint32_t class, uint64_t blocks)
+static inline void add(uint32_t index, uint32_t class, uint64_t blocks)
 {
 	struct format_histogram *histogram = find(index);
 	_Atomic uint64_t *count;
@@ -77,8 +77,9 @@ static uint32_t make_sizes(struct format_stack *stack, uint32_t sizes)
 	return sizes;
 }
 
-__attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, uint32_t size_class,
-						   uint64_t blocks)
+/* The call stack has no histogram yet, or another thread just made it. */
+static __attribute__((noinline)) void count_first(struct format_stack *stack, uint32_t size_class,
+						  uint64_t blocks)
 {
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
 
@@ -92,6 +93,17 @@ __attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, u
 		sizes = make_sizes(stack, sizes);
 	if (sizes && (sizes >> 24 & 0x7f) != size_class)
 		add(sizes & INDEX_MASK, size_class, blocks);
+}
+
+__attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, uint32_t size_class,
+						   uint64_t blocks)
+{
+	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
+
+	if (__builtin_expect(sizes & FORMAT_SIZES_MANY, FORMAT_SIZES_MANY))
+		add(sizes & INDEX_MASK, size_class, blocks);
+	else
+		count_first(stack, size_class, blocks);
 }
 
 void histogram_lifetimes(struct format_stack *stack, uint64_t lifetime_ns, uint64_t blocks)

@@ -42,6 +42,15 @@ static inline void histogram_sizes(struct format_stack *stack, size_t size, uint
 		histogram_size_slow(stack, size_class, blocks);
 }
 
+/* Whether blocks of that size need not be counted there: they are of the class of the first one. */
+static inline bool histogram_is_first_size(const struct format_stack *stack, size_t size)
+{
+	uint32_t sizes = __atomic_load_n((const uint32_t *)&stack->sizes, __ATOMIC_RELAXED);
+	uint32_t first = sizes & FORMAT_SIZES_MANY ? sizes >> 24 & 0x7f : sizes - 1;
+
+	return sizes && first == histogram_class(size, FORMAT_SIZE_SHIFT);
+}
+
 /* Counts one. */
 static inline void histogram_size(struct format_stack *stack, size_t size)
 {

@@ -17,12 +17,12 @@ enum { SLOTS_LOG2 = 15, SLOTS = 1 << SLOTS_LOG2, PROBES = 32 };
 /* glibc >= 2.32: 0 as soon as a second thread may exist. */
 extern char __libc_single_threaded __attribute__((weak));
 
-/* Of slots: (stack_id << 32 | index of the item + 1); the index 0: its owner is about to take one. */
+/* Of slots: the address of an item, which is even, or stack_id << 1 | 1: its owner is about to take one. */
 static _Atomic(void *) table;
 
-static void add(_Atomic uint64_t *to, uint64_t value)
+static inline void add(_Atomic uint64_t *to, uint64_t value, bool single)
 {
-	if (&__libc_single_threaded && __libc_single_threaded)
+	if (single)
 		atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + value,
 				      memory_order_relaxed);
 	else
@@ -30,7 +30,7 @@ static void add(_Atomic uint64_t *to, uint64_t value)
 }
 
 /* Gives the slot, which is the call stack's, an item. */
-static struct format_realloc *make(_Atomic uint64_t *slot, uint32_t stack_id)
+static struct format_realloc *make(_Atomic uintptr_t *slot, uint32_t stack_id)
 {
 	struct format_realloc *item;
 	uint32_t index;
@@ -40,49 +40,67 @@ static struct format_realloc *make(_Atomic uint64_t *slot, uint32_t stack_id)
 		return NULL;
 	/* Release: a reader that sees the id sees an item. */
 	atomic_store_explicit(&item->stack_id, stack_id, memory_order_release);
-	atomic_store_explicit(slot, (uint64_t)stack_id << 32 | (index + 1), memory_order_release);
+	atomic_store_explicit(slot, (uintptr_t)item, memory_order_release);
 	return item;
 }
 
-/* NULL: no room, or another thread is about to make it. */
-static struct format_realloc *find(uint32_t stack_id)
+/* From slot first on.  NULL: no room, or another thread is about to make it. */
+static __attribute__((noinline)) struct format_realloc *search(_Atomic uintptr_t *slots,
+							       uint32_t first, uint32_t stack_id)
 {
-	_Atomic uint64_t *slots = lazy_part(&table, SLOTS * sizeof(*slots));
-	uint32_t first = stack_id * HASH >> (32 - SLOTS_LOG2);
+	const uintptr_t making = (uintptr_t)stack_id << 1 | 1;
 
-	for (uint32_t i = 0; slots && i < PROBES; i++) {
-		_Atomic uint64_t *slot = &slots[(first + i) % SLOTS];
-		uint64_t value = atomic_load_explicit(slot, memory_order_acquire);
+	for (uint32_t i = 0; i < PROBES; i++) {
+		_Atomic uintptr_t *slot = &slots[(first + i) % SLOTS];
+		uintptr_t value = atomic_load_explicit(slot, memory_order_acquire);
+		struct format_realloc *item;
 
-		if (value == 0 && atomic_compare_exchange_strong_explicit(
-					  slot, &value, (uint64_t)stack_id << 32,
-					  memory_order_acquire, memory_order_acquire))
+		if (value == 0 && atomic_compare_exchange_strong_explicit(slot, &value, making,
+									  memory_order_acquire,
+									  memory_order_acquire))
 			return make(slot, stack_id);
-		if (value >> 32 == stack_id)
-			return (uint32_t)value
-				       ? store_item(FORMAT_REALLOCS, sizeof(struct format_realloc),
-						    (uint32_t)value - 1)
-				       : NULL;
+		if (value == making)
+			return NULL;
+		item = value & 1 ? NULL : (struct format_realloc *)value;
+		if (item && atomic_load_explicit(&item->stack_id, memory_order_relaxed) == stack_id)
+			return item;
 	}
 	return NULL;
+}
+
+static inline struct format_realloc *find(uint32_t stack_id)
+{
+	_Atomic uintptr_t *slots = lazy_part(&table, SLOTS * sizeof(*slots));
+	uint32_t first = stack_id * HASH >> (32 - SLOTS_LOG2);
+	struct format_realloc *item;
+	uintptr_t value;
+
+	if (!slots)
+		return NULL;
+	value = atomic_load_explicit(&slots[first], memory_order_acquire);
+	item = value & 1 ? NULL : (struct format_realloc *)value;
+	if (item && atomic_load_explicit(&item->stack_id, memory_order_relaxed) == stack_id)
+		return item;
+	return search(slots, first, stack_id);
 }
 
 void reallocs_count(const struct reallocs_event *event)
 {
 	struct format_realloc *item = find(event->stack_id);
+	bool single = &__libc_single_threaded && __libc_single_threaded;
 
 	if (!item)
 		return;
-	add(&item->count, 1);
+	add(&item->count, 1, single);
 	if (event->moved)
-		add(&item->moved_count, 1);
+		add(&item->moved_count, 1, single);
 	if (event->copied)
 		add(&item->copied_bytes,
-		    event->old_size < event->size ? event->old_size : event->size);
+		    event->old_size < event->size ? event->old_size : event->size, single);
 	if (event->old_stack_id != event->stack_id)
 		return;
-	add(&item->chained_count, 1);
-	add(&item->chained_bytes, event->old_size);
+	add(&item->chained_count, 1, single);
+	add(&item->chained_bytes, event->old_size, single);
 }
 
 /* The table stays mapped: an event that a signal handler interrupted may still use it. */

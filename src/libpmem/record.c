@@ -16,8 +16,9 @@
 #include "libpmem/sys.h"
 
 enum {
-	NOT_SAMPLED = 1,     /* as time of birth: in the side table for another reason */
-	TIMELINE_EVENTS = 4, /* of those on the slow path, until one looks at the clock */
+	NOT_SAMPLED = 1, /* as time of birth: in the side table for another reason */
+	LOOK_EVERY = 4, /* allocations off the fast path, until one looks at the clock; within one of its ticks twice as many each time, */
+	LOOK_EVERY_MAX = 64, /* up to these */
 };
 
 /* For a free, which may be the first event of this thread at the call stack.  No memory: the fixed ids' counters
@@ -42,6 +43,20 @@ static void moved(struct thread *thread, size_t size)
 {
 	thread->churn_left -= (int64_t)size;
 	look_at_churn(thread);
+}
+
+/* Whether a point of the timeline, or a snapshot, is due. */
+static void look(struct thread *thread)
+{
+	uint64_t now = sys_monotonic_coarse_ns();
+
+	if (now != thread->look_ns)
+		thread->look_every = LOOK_EVERY;
+	else if (thread->look_every < LOOK_EVERY_MAX)
+		thread->look_every *= 2;
+	thread->look_ns = now;
+	thread->look_left = thread->look_every;
+	snapshot_look();
 }
 
 static void count_alloc(struct format_counter *counter, const struct sample_weight *weight)
@@ -98,8 +113,9 @@ static __attribute__((noinline)) uint32_t capture_governed(struct thread *thread
 }
 
 /* The call stack is not in the cache: *found becomes an entry that is in none. */
-static void capture(struct thread *thread, const struct record_event *event,
-		    struct stack_cache_entry *found)
+static inline __attribute__((always_inline)) void capture(struct thread *thread,
+							  const struct record_event *event,
+							  struct stack_cache_entry *found)
 {
 	const struct stack_cache_entry *unclean = NULL;
 	bool taken = true;
@@ -180,8 +196,8 @@ static void free_stale(struct thread *thread, const struct live_block *stale)
 	peak_shrink(&thread->peak, weight.bytes);
 }
 
-static void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,
-			uint64_t blocks)
+static inline void count_sizes(uint32_t stack_id, struct stack_cache_entry *entry, size_t size,
+			       uint64_t blocks)
 {
 	histogram_sizes(tree_stack(stack_id), size, blocks);
 	/* A call stack's first size class never changes. */
@@ -216,8 +232,8 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	}
 	thread->last_alloc = live.addr;
 	moved(thread, weight.bytes);
-	if (++thread->slow_events % TIMELINE_EVENTS == 0 || sample_is_on())
-		snapshot_look();
+	if (thread->look_left-- <= 1 || sample_is_on())
+		look(thread);
 	thread_leave(thread);
 }
 
@@ -281,13 +297,19 @@ __attribute__((noinline)) void *record_alloc_miss(struct thread *thread,
 		return alloc_slow(thread, event);
 	capture(thread, event, &found);
 	/* The clock is looked at when the event is counted: the other half of a realloc() was before. */
-	if ((thread->slow_events + 1) % TIMELINE_EVENTS == 0) {
+	if (thread->look_left <= 1) {
 		alloc_at(thread, event, found.stack_id, NULL);
 		return event->block;
 	}
-	thread->slow_events++;
-	stack_cache_set_sizes(&found);
-	return record_alloc_at(thread, &found, event->block, event->size);
+	thread->look_left--;
+	found.size_span = 1; /* it is in no cache: sizes would be for nothing */
+	if (__builtin_expect(record_samples(found.counter), 0) ||
+	    __builtin_expect(!histogram_is_first_size(tree_stack(found.stack_id), event->size), 0))
+		return record_alloc_known(thread, &found, event->block, event->size);
+	if (__builtin_expect(
+		    !live_table_put_fast((uintptr_t)event->block, event->size, found.stack_id), 0))
+		return record_alloc_other(thread, &found, event->block, event->size);
+	return record_alloc_finish(thread, &found, event->block, event->size);
 }
 
 __attribute__((noinline)) void *record_alloc_count(struct thread *thread,
@@ -372,6 +394,20 @@ static void freed(struct thread *thread, const struct live_block *live)
 	thread->churn_left -= (int64_t)weight.bytes;
 }
 
+/* The same of one that stands for itself alone, and whose time of birth is not known. */
+static inline void freed_whole(struct thread *thread, uintptr_t addr, size_t size, uint32_t stack_id)
+{
+	struct format_counter *counter = counter_of(thread, stack_id);
+
+	counter_free(counter, size, peak_epoch());
+	if (thread->last_alloc == addr) {
+		counter_temporary(counter);
+		thread->last_alloc = 0;
+	}
+	peak_shrink(&thread->peak, size);
+	thread->churn_left -= (int64_t)size;
+}
+
 /* A block of the parent's, or born past the hooks, or not recorded because of sampling. */
 static void free_unknown(uintptr_t addr)
 {
@@ -449,9 +485,7 @@ __attribute__((noinline)) void record_free_other(struct thread *thread, void *bl
 __attribute__((noinline)) void record_free_count(struct thread *thread, void *block, size_t size,
 						 uint32_t stack_id)
 {
-	const struct live_block live = {.addr = (uintptr_t)block, .size = size, .stack_id = stack_id};
-
-	freed(thread, &live);
+	freed_whole(thread, (uintptr_t)block, size, stack_id);
 	look_at_churn(thread);
 	thread_leave_fast(thread);
 	real.free(block);
@@ -466,33 +500,52 @@ __attribute__((noinline)) void record_free_end(struct thread *thread, void *bloc
 
 /* --- reallocation ---------------------------------------------------------------------------- */
 
-bool record_take(void *block, struct live_block *taken)
+__attribute__((noinline)) bool record_take_other(struct thread *thread, void *block,
+						 struct live_block *taken)
 {
-	struct thread *thread;
-	bool known;
+	bool known = live_table_take((uintptr_t)block, taken);
 
-	if (record_is_sampling() && record_passes_block(block))
-		return false;
-	thread = thread_enter();
-	if (!thread)
-		return false;
-	known = live_table_take((uintptr_t)block, taken);
 	if (!known)
 		free_unknown((uintptr_t)block);
 	thread_leave(thread);
 	return known;
 }
 
-/* A snapshot, or a point of the timeline, waits for the new block, which is the next event. */
-void record_taken_freed(const struct live_block *taken)
+__attribute__((noinline)) bool record_take_unready(void *block, struct live_block *taken)
+{
+	struct thread *thread;
+
+	if (record_is_sampling() && record_passes_block(block))
+		return false;
+	thread = thread_enter();
+	return thread && record_take_other(thread, block, taken);
+}
+
+__attribute__((noinline)) void record_taken_freed_other(struct thread *thread,
+							const struct live_block *taken)
+{
+	unmapped(taken->size);
+	if (taken->birth_ns || sample_is_on())
+		freed(thread, taken);
+	else
+		freed_whole(thread, taken->addr, taken->size, taken->stack_id);
+	thread_leave(thread);
+}
+
+__attribute__((noinline)) void record_taken_freed_unready(const struct live_block *taken)
 {
 	struct thread *thread = thread_enter();
 
-	unmapped(taken->size);
-	if (!thread)
-		return;
-	freed(thread, taken);
-	thread_leave(thread);
+	if (thread)
+		record_taken_freed_other(thread, taken);
+	else
+		unmapped(taken->size);
+}
+
+__attribute__((noinline)) void record_taken_freed_end(struct thread *thread)
+{
+	peak_settle(&thread->peak);
+	thread_leave_fast(thread);
 }
 
 void record_put_back(const struct live_block *taken)

@@ -123,19 +123,6 @@ static inline bool record_passes_free(const void *block, uintptr_t ra)
 	return block && record_passes_block(block) && !record_in_loader(ra) && !real_is_boot(block);
 }
 
-/* The same of one that is not, from a call stack that is known. */
-static inline __attribute__((always_inline)) void *record_alloc_at(struct thread *thread,
-								   struct stack_cache_entry *entry,
-								   void *block, size_t size)
-{
-	if (__builtin_expect(record_samples(entry->counter), 0) ||
-	    __builtin_expect(size - entry->size_min >= entry->size_span, 0))
-		return record_alloc_known(thread, entry, block, size);
-	if (__builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
-		return record_alloc_other(thread, entry, block, size);
-	return record_alloc_finish(thread, entry, block, size);
-}
-
 /* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
  * address lies at fp[1].  Returns block. */
 static inline __attribute__((always_inline)) void *record_alloc(void *block, size_t size,
@@ -155,7 +142,12 @@ static inline __attribute__((always_inline)) void *record_alloc(void *block, siz
 	if (__builtin_expect(!entry, 0))
 		return record_alloc_miss(thread, &(struct record_event){block, size, fp, hook});
 	verify_capture(thread, fp, entry->stack_id);
-	return record_alloc_at(thread, entry, block, size);
+	if (__builtin_expect(record_samples(entry->counter), 0) ||
+	    __builtin_expect(size - entry->size_min >= entry->size_span, 0))
+		return record_alloc_known(thread, entry, block, size);
+	if (__builtin_expect(!live_table_put_fast((uintptr_t)block, size, entry->stack_id), 0))
+		return record_alloc_other(thread, entry, block, size);
+	return record_alloc_finish(thread, entry, block, size);
 }
 
 /* The rest of a free of *live, which left the live table. */
@@ -200,11 +192,56 @@ static inline __attribute__((always_inline)) void record_free(void *block, uintp
 		record_free_finish(thread, &live);
 }
 
-/* The program is about to reallocate block: takes it out, uncounted.  False: not known. */
-bool record_take(void *block, struct live_block *taken);
+/* Where the functions for a reallocation leave the fast path; thread: entered already. */
+bool record_take_unready(void *block, struct live_block *taken);
+bool record_take_other(struct thread *thread, void *block, struct live_block *taken);
+void record_taken_freed_unready(const struct live_block *taken);
+void record_taken_freed_other(struct thread *thread, const struct live_block *taken);
+void record_taken_freed_end(struct thread *thread);
 
-/* The reallocation freed *taken, or failed and left it as it was. */
-void record_taken_freed(const struct live_block *taken);
+/* The program is about to reallocate block: takes it out, uncounted.  False: not known. */
+static inline bool record_take(void *block, struct live_block *taken)
+{
+	struct thread *thread = thread_enter_fast();
+
+	if (__builtin_expect(!thread, 0))
+		return record_take_unready(block, taken);
+	if (__builtin_expect(!live_table_take_fast((uintptr_t)block, taken), 0))
+		return record_take_other(thread, block, taken);
+	thread_leave_fast(thread);
+	return true;
+}
+
+/* The reallocation freed *taken.  A snapshot, or a point of the timeline, waits for the new block, which is the next
+ * event. */
+static inline void record_taken_freed(const struct live_block *taken)
+{
+	struct thread *thread = thread_enter_fast();
+	struct format_counter *counter;
+
+	if (__builtin_expect(!thread, 0)) {
+		record_taken_freed_unready(taken);
+		return;
+	}
+	counter = counters_find(&thread->counters, taken->stack_id);
+	if (__builtin_expect(!counter, 0) || __builtin_expect(taken->birth_ns != 0, 0) ||
+	    __builtin_expect(taken->size >= RECORD_MAY_UNMAP, 0) ||
+	    __builtin_expect(!counter_free_fast(counter, taken->size, peak_epoch()), 0)) {
+		record_taken_freed_other(thread, taken);
+		return;
+	}
+	if (thread->last_alloc == taken->addr) {
+		counter_temporary_fast(counter);
+		thread->last_alloc = 0;
+	}
+	thread->churn_left -= (int64_t)taken->size;
+	if (__builtin_expect(peak_shrink_fast(&thread->peak, taken->size), 0))
+		record_taken_freed_end(thread);
+	else
+		thread_leave_fast(thread);
+}
+
+/* The reallocation failed and left *taken as it was. */
 void record_put_back(const struct live_block *taken);
 
 /* *taken became a block of size bytes, which was recorded; is_mapping: it was one of its own, as glibc makes for large blocks. */

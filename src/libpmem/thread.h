@@ -44,7 +44,9 @@ struct thread {
 	uint32_t borrowed; /* owner only: nested, or taken for one event after the thread's end */
 	uint32_t exit_rounds; /* owner only: how often the key's destructor ran */
 	uintptr_t entered;    /* owner only: frame address at the latest event of a nested struct */
-	uint32_t slow_events; /* owner only: allocations that were not on the fast path */
+	uint32_t look_left; /* owner only: allocations off the fast path until one looks at the clock */
+	uint32_t look_every; /* owner only: how many there were to be this time */
+	uint64_t look_ns;    /* owner only: what the clock said */
 #if PMEM_VERIFY
 	uintptr_t *verify_buffer; /* owner only: of verify.c; NULL until the first event */
 #endif
