@@ -242,19 +242,37 @@ static void add(struct copy *copy, uintptr_t addr, uintptr_t value)
 	stack_check_set(copy->to, copy->count++, addr, value);
 }
 
-/* One of unwind's groups: at once if it needs no other order. */
+/* A whole group, which lies in the page of the latest check, behind checks that do not fill theirs. */
+static inline void add_across(struct copy *copy, const struct stack_check_group *from)
+{
+	uint32_t i, filled = copy->count % STACK_CHECK_GROUP;
+	uintptr_t *to = &copy->to[copy->count / STACK_CHECK_GROUP].words[filled];
+
+	for (i = 0; i < STACK_CHECK_GROUP; i++, to++) {
+		if (i == STACK_CHECK_GROUP - filled)
+			to += STACK_CHECK_GROUP;
+		to[0] = from->words[i];
+		to[STACK_CHECK_GROUP] = from->words[STACK_CHECK_GROUP + i];
+	}
+}
+
+/* One of unwind's groups: at once if it lies where the latest check does; within a group the order is all the same. */
 static void add_group(struct copy *copy, const struct unwind *unwind, uint32_t group)
 {
+	const struct stack_check_group *from = &unwind->checks[group];
 	uint32_t i, start = group * STACK_CHECK_GROUP;
 
-	if (copy->count % STACK_CHECK_GROUP == 0 &&
-	    stack_check_page(&unwind->checks[group]) == copy->page) {
-		copy->to[copy->count / STACK_CHECK_GROUP] = unwind->checks[group];
-		copy->count += STACK_CHECK_GROUP;
+	if (stack_check_page(from) != copy->page) {
+		for (i = start + STACK_CHECK_GROUP; i-- > start;)
+			add(copy, stack_check_addr(unwind->checks, i),
+			    stack_check_value(unwind->checks, i));
 		return;
 	}
-	for (i = start + STACK_CHECK_GROUP; i-- > start;)
-		add(copy, stack_check_addr(unwind->checks, i), stack_check_value(unwind->checks, i));
+	if (copy->count % STACK_CHECK_GROUP == 0)
+		copy->to[copy->count / STACK_CHECK_GROUP] = *from;
+	else
+		add_across(copy, from);
+	copy->count += STACK_CHECK_GROUP;
 }
 
 /* Copies the checks of the last call stack into scratch, in whole groups: all but the leaf's own return address, which
