@@ -63,8 +63,8 @@ struct machine {
 	uintptr_t location;
 	struct cfi_row now;
 	struct cfi_row initial;
-	struct cfi_row saved[ROWS_MAX];
 	uint32_t depth;
+	struct cfi_row saved[ROWS_MAX]; /* [depth] */
 };
 
 static int32_t narrow(int64_t offset)
@@ -277,7 +277,7 @@ static enum step execute_extended(struct machine *m, uint8_t op)
 	}
 }
 
-static enum step execute(struct machine *m)
+static inline enum step execute(struct machine *m)
 {
 	uint8_t op = cursor_u8(&m->code);
 	uint8_t operand = op & 0x3f;
@@ -314,10 +314,15 @@ static enum step run(struct machine *m, struct cursor code)
 enum cfi_row_verdict cfi_row_find(const struct cfi_row_program *program, uintptr_t pc,
 				  struct cfi_row *row)
 {
-	struct machine m = {.program = program, .pc = UINTPTR_MAX};
+	struct machine m; /* not all of it: there are many saved rows, which are written before they are read */
 	enum step step;
 
-	m.now.cfa_register = CFI_ROW_REGISTER_OTHER;
+	m.program = program;
+	m.pc = UINTPTR_MAX;
+	m.location = 0;
+	m.now = (struct cfi_row){.cfa_register = CFI_ROW_REGISTER_OTHER};
+	m.initial = (struct cfi_row){.cfa_register = 0};
+	m.depth = 0;
 	step = run(&m, program->initial);
 	if (step == PASSED) {
 		m.initial = m.now;

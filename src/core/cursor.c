@@ -27,7 +27,7 @@ static uint64_t read_groups(struct cursor *c, unsigned *bits, uint8_t *last)
 	return 0;
 }
 
-uint64_t cursor_uleb(struct cursor *c)
+uint64_t cursor_uleb_long(struct cursor *c)
 {
 	unsigned bits;
 	uint8_t last;

@@ -66,7 +66,10 @@ static inline uint64_t cursor_uint(struct cursor *c, size_t size)
 
 static inline uint8_t cursor_u8(struct cursor *c)
 {
-	return (uint8_t)cursor_uint(c, 1);
+	if (__builtin_expect(!c->failed && c->at < c->end, 1))
+		return *c->at++;
+	c->failed = true;
+	return 0;
 }
 
 static inline uint16_t cursor_u16(struct cursor *c)
@@ -85,8 +88,15 @@ static inline uint64_t cursor_u64(struct cursor *c)
 }
 
 /* ULEB128 and SLEB128 (DWARF 5, 7.6); bits beyond 64 are dropped, a run over 10 bytes fails. */
-uint64_t cursor_uleb(struct cursor *c);
+uint64_t cursor_uleb_long(struct cursor *c); /* of any length */
 int64_t cursor_sleb(struct cursor *c);
+
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	if (__builtin_expect(!c->failed && c->at < c->end && *c->at < 0x80, 1))
+		return *c->at++;
+	return cursor_uleb_long(c);
+}
 
 /* A string with its terminating 0 inside the bounds; NULL (and failed) otherwise. */
 const char *cursor_string(struct cursor *c);
