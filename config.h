@@ -24,7 +24,7 @@
 #define PMEM_LOG_SNAPSHOT_MAX (8 * 1024 * 1024)
 #endif
 
-/* Share of the process's time that snapshots may take, in tenths of a percent; 0 = 25 ms in all, and
+/* Share of the process's time that snapshots may take, in tenths of a percent; 0 = 10 ms in all, and
  * the final snapshot. (env) */
 #ifndef PMEM_SNAPSHOT_SHARE
 #define PMEM_SNAPSHOT_SHARE 10

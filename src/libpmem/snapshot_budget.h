@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-	SNAPSHOT_CREDIT_NS = 25000000,
+	SNAPSHOT_CREDIT_NS = 10000000,
 	SNAPSHOT_STACK_NS = 1000, /* about what a call stack takes, collected and written */
 };
 

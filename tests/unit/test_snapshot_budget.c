@@ -26,11 +26,11 @@ static void test_a_young_process_has_a_credit(void **state)
 {
 	(void)state;
 	snapshot_budget_begin(100);
-	snapshot_budget_spend(12 * ms);
+	snapshot_budget_spend(5 * ms);
 	assert_true(snapshot_budget_allows(0, 100));
 	snapshot_budget_spend(ms);
 	assert_false(snapshot_budget_allows(0, 100));
-	assert_int_equal(snapshot_budget_spent(), 13 * ms);
+	assert_int_equal(snapshot_budget_spent(), 6 * ms);
 }
 
 static void test_an_older_one_has_its_share(void **state)
@@ -47,8 +47,8 @@ static void test_call_stacks_that_are_new_take_longer(void **state)
 	(void)state;
 	snapshot_budget_begin(100);
 	snapshot_budget_spend(2 * ms);
-	assert_true(snapshot_budget_allows(0, 100 + 21000));
-	assert_false(snapshot_budget_allows(0, 100 + 21001));
+	assert_true(snapshot_budget_allows(0, 100 + 6000));
+	assert_false(snapshot_budget_allows(0, 100 + 6001));
 	assert_true(snapshot_budget_allows(10 * second, 100 + 96000));
 	assert_false(snapshot_budget_allows(10 * second, 100 + 96001));
 	/* Fewer than last time: no snapshot of theirs was seen. */
@@ -58,8 +58,8 @@ static void test_call_stacks_that_are_new_take_longer(void **state)
 static void test_a_first_one_is_not_for_nothing_either(void **state)
 {
 	(void)state;
-	assert_true(snapshot_budget_allows(0, 25000));
-	assert_false(snapshot_budget_allows(0, 25001));
+	assert_true(snapshot_budget_allows(0, 10000));
+	assert_false(snapshot_budget_allows(0, 10001));
 }
 
 int main(void)
