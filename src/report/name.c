@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "profile/inner_name.h"
 #include "report/page.h"
 
 enum { WHERE_IN_TEXT = 30, GAP = 2, FUNCTION_MIN = 12 };
@@ -101,6 +102,60 @@ void name_in_text(const struct report *report, const struct name *name, FILE *fi
 	free(where);
 }
 
+/* Prints the outermost scope, so many bytes, dots, and the longest rest that fits beside them.  False: none does, and nothing is printed. */
+static bool put_inner(const struct output *out, const char *function, size_t outermost,
+		      unsigned width)
+{
+	char *outer = formatted("%.*s...::", (int)outermost, function);
+	const char *inner = inner_name(function + outermost);
+	unsigned taken = outer ? output_columns(outer) : 0;
+	bool fits;
+
+	while (outer && inner && output_columns(inner) + taken > width)
+		inner = inner_name(inner);
+	fits = outer && inner;
+	if (fits) {
+		fprintf(out->file, "%s%s", outer, inner);
+	}
+	free(outer);
+	return fits;
+}
+
+/* The text as it is printed, to be freed; NULL: no memory. */
+static char *safe_copy(const char *text)
+{
+	struct output out = {.width = 0};
+	char *copy = NULL;
+	size_t size;
+
+	out.file = open_memstream(&copy, &size);
+	if (!out.file)
+		return NULL;
+	output_safe(&out, text);
+	return fclose(out.file) == 0 ? copy : NULL;
+}
+
+static void cut_safe(const struct output *out, const char *function, unsigned width)
+{
+	const char *inner = inner_name(function), *last = function;
+
+	if (inner && output_columns(function) > width &&
+	    (put_inner(out, function, (size_t)(inner - function), width) ||
+	     put_inner(out, function, 0, width)))
+		return;
+	while (output_columns(function) > width && (inner = inner_name(last)))
+		last = inner;
+	page_cut(out, last, width);
+}
+
+void name_cut(const struct output *out, const char *function, unsigned width)
+{
+	char *safe = safe_copy(function);
+
+	cut_safe(out, safe ? safe : "?", width);
+	free(safe);
+}
+
 void name_line(const struct report *report, const struct name *name, unsigned used)
 {
 	char *function = name_function(report, name), *where = name_where(report, name);
@@ -111,7 +166,7 @@ void name_line(const struct report *report, const struct name *name, unsigned us
 	most = room / 2 + FUNCTION_MIN < room ? room - FUNCTION_MIN : room / 2;
 	if (taken > most)
 		taken = most;
-	page_cut(out, function ? function : "?", room - taken);
+	name_cut(out, function ? function : "?", room - taken);
 	if (taken) {
 		fprintf(out->file, "%*s", GAP, "");
 		page_cut(out, where, taken - GAP);

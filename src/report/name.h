@@ -31,6 +31,10 @@ char *name_where(const struct report *report, const struct name *name);
 /* "function" or "function (where)", cut for a sentence. */
 void name_in_text(const struct report *report, const struct name *name, FILE *file);
 
+/* A function's name in width columns: if it does not fit without scopes in its middle, "app::...::Index::load", then without outer ones, "...::load"; if
+ * not even the last part does, that cut in the middle. */
+void name_cut(const struct output *out, const char *function, unsigned width);
+
 /* Function in width columns, two blanks, where.  All is cut to what remains of the line after used columns. */
 void name_line(const struct report *report, const struct name *name, unsigned used);
 

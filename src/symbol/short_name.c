@@ -349,3 +349,20 @@ size_t short_name(const char *function, char *out, size_t size)
 	*output.at = 0;
 	return (size_t)(output.at - out);
 }
+
+const char *short_name_inner(const char *function)
+{
+	const char *at = function;
+
+	while (*at) {
+		if (is_operator(at, function))
+			at = skip_operator(at, function);
+		else if (closer_of(*at))
+			at = skip_group(at, function);
+		else if (begins(at, "::") && at > function && at[-1] != '}' && at[2] && at[2] != '{')
+			return at + 2;
+		else
+			at++;
+	}
+	return NULL;
+}

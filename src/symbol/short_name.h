@@ -15,4 +15,8 @@
  * C, Go and all other names stay as they are.  Returns the length of what it wrote. */
 size_t short_name(const char *function, char *out, size_t size);
 
+/* Where a C++ or Rust name goes on without its outermost scope: "inventory::Index::load", "Index::load", "load"; a closure stays with the
+ * function that it is in.  NULL: it is in none. */
+const char *short_name_inner(const char *function);
+
 #endif

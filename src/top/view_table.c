@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/name.h"
 #include "base/path.h"
+#include "profile/inner_name.h"
+#include "report/name.h"
 #include "report/page.h"
 #include "report/stack.h"
 #include "top/view.h"
@@ -68,7 +69,7 @@ static void put_function(const struct writing *writing, const struct name *name)
 	const struct top *top = writing->top;
 	char *function = name_function(&top->report, name);
 
-	page_cut(&top->out, function ? function : "?", room_after(writing, INDENT));
+	name_cut(&top->out, function ? function : "?", room_after(writing, INDENT));
 	free(function);
 }
 
@@ -99,8 +100,25 @@ static void put_row(const struct writing *writing, const struct lines_line *line
 		name_line(&top->report, &name, writing->columns.width + INDENT);
 }
 
+enum callers_form { CALLERS_FULL, CALLERS_SHORT };
+
+/* Short: without scopes and template arguments. */
+static void put_caller(char *function, enum callers_form form, FILE *file)
+{
+	static const char arguments[] = "<...>";
+	const char *rest = function, *inner;
+	size_t length = strlen(function), size = sizeof(arguments) - 1;
+
+	if (form == CALLERS_SHORT && length > size &&
+	    strcmp(function + length - size, arguments) == 0)
+		function[length - size] = '\0';
+	while (form == CALLERS_SHORT && (inner = inner_name(rest)))
+		rest = inner;
+	fputs(rest, file);
+}
+
 /* "malloc by handle, main": who is on the stack beyond the site. */
-static void put_callers(const struct top *top, uint32_t stack, FILE *file)
+static void put_callers(const struct top *top, uint32_t stack, enum callers_form form, FILE *file)
 {
 	const struct profile_stack *from = &top->report.profile->stacks[stack];
 	uint32_t first = top->group == ROWS_SITES;
@@ -112,30 +130,45 @@ static void put_callers(const struct top *top, uint32_t stack, FILE *file)
 	for (uint32_t i = first; i < frames.count; i++) {
 		char *function = name_function(&top->report, &frames.items[i].name);
 
-		fprintf(file, "%s%s", i == first ? " by " : ", ", function ? function : "?");
+		fputs(i == first ? " by " : ", ", file);
+		if (function)
+			put_caller(function, form, file);
 		free(function);
 	}
 	stack_lines_free(&frames);
 }
 
+/* To be freed; NULL: no memory. */
+static char *callers_of(const struct top *top, uint32_t stack, enum callers_form form)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	put_callers(top, stack, form, file);
+	fclose(file);
+	return text;
+}
+
 static void put_stack(const struct writing *writing, const struct lines_line *line)
 {
 	const struct top *top = writing->top;
+	unsigned room = room_after(writing, 2 * INDENT);
 	int64_t values[ROWS_COLUMNS];
-	char *text = NULL;
-	size_t size;
-	FILE *file;
+	char *text;
 
 	rows_values(&top->rows.query, line->stack, values);
 	put_values(writing, values);
 	fprintf(writing->view->file, "%*s", INDENT, "");
 	put_marker(writing, line, top->report.profile->stacks[line->stack].inexact ? '~' : ' ');
-	file = open_memstream(&text, &size);
-	if (!file)
-		return;
-	put_callers(top, line->stack, file);
-	fclose(file);
-	page_cut(&top->out, text ? text : "?", room_after(writing, 2 * INDENT));
+	text = callers_of(top, line->stack, CALLERS_FULL);
+	if (text && output_columns(text) > room) {
+		free(text);
+		text = callers_of(top, line->stack, CALLERS_SHORT);
+	}
+	page_cut(&top->out, text ? text : "?", room);
 	free(text);
 }
 

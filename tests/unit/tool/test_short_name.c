@@ -201,6 +201,39 @@ static void brackets_without_end(void **state)
 	free(name);
 }
 
+static void scopes_from_the_outermost_on(void **state)
+{
+	static const char *const names[][4] = {
+		{"inventory::Index::load", "Index::load", "load", NULL},
+		{"std::vector<...>::push_back", "vector<...>::push_back", "push_back", NULL},
+		{"Map<a::b>::operator()", "operator()", NULL},
+		{"a::operator<< <b::c>", "operator<< <b::c>", NULL},
+		{"(anonymous namespace)::leak", "leak", NULL},
+		{"<a::B as c::D>::clone", "clone", NULL},
+		{"app::serve::{{closure}}", "serve::{{closure}}", NULL},
+		{"app::run::{lambda#1}::operator()", "run::{lambda#1}::operator()", NULL},
+		{"main", NULL},
+		{"::main", NULL},
+		{"a::", NULL},
+		{"a<b::c", NULL},
+		{"", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *name = names[i][0];
+
+		for (unsigned j = 1; (name = short_name_inner(name)); j++) {
+			assert_non_null(names[i][j]);
+			assert_string_equal(name, names[i][j]);
+			if (!names[i][j + 1]) {
+				assert_null(short_name_inner(name));
+				break;
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +244,7 @@ int main(void)
 		cmocka_unit_test(other_names_stay),
 		cmocka_unit_test(never_more_than_there_is_room_for),
 		cmocka_unit_test(brackets_without_end),
+		cmocka_unit_test(scopes_from_the_outermost_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

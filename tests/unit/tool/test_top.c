@@ -402,7 +402,7 @@ static void every_size(void **state)
 	press_key(TOP_KEY_ESCAPE);
 	press_key(TOP_KEY_HOME);
 	assert_string_equal(screen.lines[0].text, "server (pid ...1 min");
-	TABLE("      LIVE site", "  60.0 MiB + Ses...r", "h help  / filter  <");
+	TABLE("      LIVE site", "  60.0 MiB + rem...r", "h help  / filter  <");
 	press("h");
 	assert_int_equal(screen.count, 5);
 	top_stop(model);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "report/name.h"
 #include "top/columns.h"
 #include "top/history.h"
 #include "top/moment.h"
@@ -177,6 +178,39 @@ static void names_of_columns_and_groups(void **state)
 	assert_false(rows_group_find("", &group));
 }
 
+static void assert_cut(const char *function, unsigned width, const char *wanted)
+{
+	struct output out = {.width = width};
+	char *text = NULL;
+	size_t size;
+
+	out.file = open_memstream(&text, &size);
+	assert_non_null(out.file);
+	name_cut(&out, function, width);
+	fclose(out.file);
+	assert_string_equal(text, wanted);
+	assert_true(output_columns(text) <= width);
+	free(text);
+}
+
+/* Scopes in the middle go first, then outer ones, then the middle of what is left. */
+static void names_that_do_not_fit(void **state)
+{
+	static const char name[] = "app::store::Index::load_all";
+
+	(void)state;
+	assert_cut(name, 27, name);
+	assert_cut(name, 26, "app::...::Index::load_all");
+	assert_cut(name, 24, "app::...::load_all");
+	assert_cut(name, 17, "...::load_all");
+	assert_cut(name, 12, "load_all");
+	assert_cut(name, 7, "loa...l");
+	assert_cut("remember_all", 9, "reme...ll");
+	assert_cut("std::vector<...>::push_back", 20, "std::...::push_back");
+	assert_cut("app::\033[31mred", 20, "app::?[31mred");
+	assert_cut("app::\033[31mred", 12, "?[31mred");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +221,7 @@ int main(void)
 		cmocka_unit_test(columns_that_fit),
 		cmocka_unit_test(rates),
 		cmocka_unit_test(names_of_columns_and_groups),
+		cmocka_unit_test(names_that_do_not_fit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
