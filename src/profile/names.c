@@ -17,43 +17,14 @@
 #include <string.h>
 
 #include "profile/blame.h"
-#include "profile/former.h"
 #include "profile/given_names.h"
+#include "profile/names_parts.h"
 #include "profile/running.h"
 #include "symbol/jit_label.h"
 
-enum { PATH_SIZE = 4096 };
-
-/* What is known of a location. */
-struct entry {
-	const struct symbol *fast;  /* NULL: not looked up yet */
-	const struct symbol *found; /* with inlined functions; NULL: not looked up yet */
-	uint32_t count;
-	uint32_t shown; /* index in found */
-	uint8_t blame; /* enum blame; OWN if any function is known to be own, else that of the one that is not inlined */
-};
-
-/* The function of a special location. */
-struct special {
-	struct special *next;
-	struct symbol symbol;
-};
-
-struct names {
-	const struct profile *profile;
-	struct symbols *symbols;
-	struct symbols_options options;
-	struct symbols *inside;		 /* below /proc/PID/root; NULL: the process is gone */
-	struct symbols_module **modules; /* by index; NULL: not looked for yet */
-	struct entry *entries;		 /* by location */
-	struct special *specials;
-	char **problems;
-};
-
 static const struct symbol nameless;
 
-/* Whose files /proc shows as the process's. */
-static uint32_t shown_by(const struct names *names)
+uint32_t names_shown_by(const struct names *names)
 {
 	return running_thread(names->profile->header.pid);
 }
@@ -63,7 +34,7 @@ static struct symbols *new_inside(const struct names *names)
 	struct symbols_options options = names->options;
 	char root[64];
 
-	snprintf(root, sizeof(root), "/proc/%u/root", shown_by(names));
+	snprintf(root, sizeof(root), "/proc/%u/root", names_shown_by(names));
 	options.root = root;
 	return symbols_new(&options);
 }
@@ -96,17 +67,17 @@ struct names *names_new_with(const struct profile *profile, const struct symbols
 	return names;
 }
 
-static void free_specials(struct names *names)
+void names_free_specials(struct names *names)
 {
 	while (names->specials) {
-		struct special *special = names->specials;
+		struct names_special *special = names->specials;
 
 		names->specials = special->next;
 		free(special);
 	}
 }
 
-static void free_problems(struct names *names)
+void names_free_problems(struct names *names)
 {
 	for (size_t i = 0; names->problems && names->problems[i]; i++)
 		free(names->problems[i]);
@@ -118,8 +89,9 @@ void names_free(struct names *names)
 {
 	if (!names)
 		return;
-	free_specials(names);
-	free_problems(names);
+	names_free_specials(names);
+	names_free_problems(names);
+	names_free_outline(names);
 	symbols_free(names->symbols);
 	symbols_free(names->inside);
 	free(names->modules);
@@ -127,16 +99,15 @@ void names_free(struct names *names)
 	free(names);
 }
 
-/* The loader's name of a library may be relative to where the process started.  False: too long. */
-static bool absolute_path(const struct profile *profile, const char *path, char *absolute)
+bool names_absolute_path(const struct profile *profile, const char *path, char *absolute)
 {
 	const char *folder = "";
 	int length;
 
 	if (path[0] != '/' && strchr(path, '/') && profile->directory[0] == '/')
 		folder = profile->directory;
-	length = snprintf(absolute, PATH_SIZE, "%s%s%s", folder, *folder ? "/" : "", path);
-	return length < PATH_SIZE;
+	length = snprintf(absolute, NAMES_PATH_SIZE, "%s%s%s", folder, *folder ? "/" : "", path);
+	return length < NAMES_PATH_SIZE;
 }
 
 static bool is_good(struct symbols_module *found)
@@ -155,10 +126,10 @@ static struct symbols_module *open_module(struct symbols *symbols, const char *p
 /* The mapped file itself, whatever became of its name.  Needs the right to look at the process.  NULL: not there. */
 static struct symbols_module *open_mapped(struct names *names, const struct profile_module *module)
 {
-	const uint32_t tid = shown_by(names);
+	const uint32_t tid = names_shown_by(names);
 	struct symbols_module *found = NULL;
 	struct dirent *file;
-	char path[PATH_SIZE];
+	char path[NAMES_PATH_SIZE];
 	char start[32];
 	DIR *folder;
 
@@ -189,7 +160,7 @@ static struct symbols_module *open_inside(struct names *names, const char *path,
 	if (module->build_id_size == 0)
 		return NULL;
 	if (strcmp(module->path, names->profile->program) == 0) {
-		snprintf(exe, sizeof(exe), "/proc/%u/exe", shown_by(names));
+		snprintf(exe, sizeof(exe), "/proc/%u/exe", names_shown_by(names));
 		found = open_module(names->symbols, exe, module);
 		if (is_good(found))
 			return found;
@@ -201,26 +172,30 @@ static struct symbols_module *open_inside(struct names *names, const char *path,
 static struct symbols_module *module_at(struct names *names, uint32_t index)
 {
 	const struct profile_module *module = &names->profile->modules[index];
-	struct symbols_module *found = names->modules[index];
+	struct symbols_module *found = names->modules[index].file;
 	struct symbols_module *better;
-	char path[PATH_SIZE];
+	char path[NAMES_PATH_SIZE];
 
 	if (found)
 		return found;
-	if (!absolute_path(names->profile, module->path, path))
+	/* Of names that rested it stays that of the file they were found in. */
+	if (!names->modules[index].is_asked)
+		names->modules[index].stamp = names_stamp(names, module);
+	if (!names_absolute_path(names->profile, module->path, path))
 		path[0] = 0;
 	found = open_module(names->symbols, path, module);
 	if (!is_good(found) && names->inside && strchr(path, '/')) {
 		better = open_inside(names, path, module);
 		found = better ? better : found;
 	}
-	names->modules[index] = found;
+	names->modules[index].file = found;
+	names->modules[index].is_asked = true;
 	return found;
 }
 
-static void look_up_special(struct names *names, const char *name, struct entry *entry)
+static void look_up_special(struct names *names, const char *name, struct names_entry *entry)
 {
-	struct special *special = calloc(1, sizeof(*special));
+	struct names_special *special = calloc(1, sizeof(*special));
 
 	entry->count = 1;
 	entry->fast = entry->found = &nameless;
@@ -245,7 +220,7 @@ static enum blame blame_at(const struct names *names, uint32_t location, const s
 			symbol->function);
 }
 
-static void look_up_fast(struct names *names, uint32_t location, struct entry *entry)
+static void look_up_fast(struct names *names, uint32_t location, struct names_entry *entry)
 {
 	const struct profile_location *place = &names->profile->locations[location];
 
@@ -260,7 +235,7 @@ static void look_up_fast(struct names *names, uint32_t location, struct entry *e
 }
 
 /* Chooses what is shown of found. */
-static void choose(struct names *names, uint32_t location, struct entry *entry)
+static void choose(struct names *names, uint32_t location, struct names_entry *entry)
 {
 	for (uint32_t i = 0; i < entry->count; i++) {
 		enum blame blame = blame_at(names, location, &entry->found[i]);
@@ -276,9 +251,9 @@ static void choose(struct names *names, uint32_t location, struct entry *entry)
 }
 
 /* NULL: the profile has no such location. */
-static struct entry *entry_fast(struct names *names, uint32_t location)
+static struct names_entry *entry_fast(struct names *names, uint32_t location)
 {
-	struct entry *entry;
+	struct names_entry *entry;
 
 	if (location >= names->profile->location_count)
 		return NULL;
@@ -288,9 +263,9 @@ static struct entry *entry_fast(struct names *names, uint32_t location)
 	return entry;
 }
 
-static struct entry *entry_of(struct names *names, uint32_t location)
+static struct names_entry *entry_of(struct names *names, uint32_t location)
 {
-	struct entry *entry = entry_fast(names, location);
+	struct names_entry *entry = entry_fast(names, location);
 	const struct profile_location *place;
 
 	if (!entry || entry->found)
@@ -306,14 +281,14 @@ static struct entry *entry_of(struct names *names, uint32_t location)
 
 bool names_is_unsettled(struct names *names, uint32_t location)
 {
-	const struct entry *entry = entry_fast(names, location);
+	const struct names_entry *entry = entry_fast(names, location);
 
 	return entry && !entry->found &&
 	       (entry->blame == BLAME_CXX || entry->blame == BLAME_RUST || !entry->fast->function);
 }
 
 /* The DWARF is read only where it may say something else about whose code it is. */
-static struct entry *entry_settled(struct names *names, uint32_t location)
+static struct names_entry *entry_settled(struct names *names, uint32_t location)
 {
 	if (names_is_unsettled(names, location))
 		return entry_of(names, location);
@@ -322,7 +297,7 @@ static struct entry *entry_settled(struct names *names, uint32_t location)
 
 size_t names_at(struct names *names, uint32_t location, const struct symbol **found)
 {
-	const struct entry *entry = entry_of(names, location);
+	const struct names_entry *entry = entry_of(names, location);
 
 	*found = entry ? entry->found : &nameless;
 	return entry ? entry->count : 1;
@@ -330,48 +305,48 @@ size_t names_at(struct names *names, uint32_t location, const struct symbol **fo
 
 size_t names_shown(struct names *names, uint32_t location)
 {
-	const struct entry *entry = entry_of(names, location);
+	const struct names_entry *entry = entry_of(names, location);
 
 	return entry ? entry->shown : 0;
 }
 
 const struct symbol *names_at_fast(struct names *names, uint32_t location)
 {
-	const struct entry *entry = entry_fast(names, location);
+	const struct names_entry *entry = entry_fast(names, location);
 
 	return entry ? entry->fast : &nameless;
 }
 
 bool names_is_own(struct names *names, uint32_t location)
 {
-	const struct entry *entry = entry_settled(names, location);
+	const struct names_entry *entry = entry_settled(names, location);
 
 	return entry && entry->blame == BLAME_OWN;
 }
 
 bool names_is_own_fast(struct names *names, uint32_t location)
 {
-	const struct entry *entry = entry_fast(names, location);
+	const struct names_entry *entry = entry_fast(names, location);
 
 	return entry && entry->blame == BLAME_OWN;
 }
 
 bool names_is_own_function(struct names *names, uint32_t location, size_t index)
 {
-	const struct entry *entry = entry_of(names, location);
+	const struct names_entry *entry = entry_of(names, location);
 
 	return entry && entry->blame == BLAME_OWN && index < entry->count &&
 	       blame_at(names, location, &entry->found[index]) == BLAME_OWN;
 }
 
 /* May stand for a call stack without own frames. */
-static bool is_fallback(const struct entry *entry)
+static bool is_fallback(const struct names_entry *entry)
 {
 	return entry && entry->blame != BLAME_ALLOCATOR && entry->blame != BLAME_LIBC &&
 	       entry->blame != BLAME_START && entry->blame != BLAME_COUNT;
 }
 
-typedef struct entry *look_up(struct names *names, uint32_t location);
+typedef struct names_entry *look_up(struct names *names, uint32_t location);
 
 static uint32_t find_site(struct names *names, const struct profile_stack *stack, look_up *entry_at)
 {
@@ -380,7 +355,7 @@ static uint32_t find_site(struct names *names, const struct profile_stack *stack
 	bool has_fallback = false;
 
 	for (uint32_t node = stack->node; node != 0; node = nodes[node].parent) {
-		const struct entry *entry = entry_at(names, nodes[node].location);
+		const struct names_entry *entry = entry_at(names, nodes[node].location);
 
 		if (entry && entry->blame == BLAME_OWN)
 			return node;
@@ -446,18 +421,18 @@ const char *names_short(struct names *names, uint32_t location, const struct sym
 const char *names_problem(struct names *names, uint32_t module)
 {
 	const struct profile *profile = names->profile;
-	struct symbols_module *found = names->modules[module];
+	struct symbols_module *found = names->modules[module].file;
 
 	if (given_names_all(profile))
 		return given_names_problem(profile, module);
-	if (!found || !strchr(profile->modules[module].path, '/') ||
-	    symbols_problem(found) == SYMBOLS_OK)
+	if (!found)
+		return names->modules[module].problem;
+	if (!strchr(profile->modules[module].path, '/') || symbols_problem(found) == SYMBOLS_OK)
 		return NULL;
 	return symbols_problem_words(found);
 }
 
-/* A module that was loaded again is one file. */
-static bool is_same_file(const struct profile_module *left, const struct profile_module *right)
+bool names_is_same_file(const struct profile_module *left, const struct profile_module *right)
 {
 	return left->build_id_size == right->build_id_size && strcmp(left->path, right->path) == 0 &&
 	       (left->build_id_size == 0 ||
@@ -483,7 +458,7 @@ static bool has_problem(struct names *names, uint32_t index)
 	if (!names_problem(names, index) || !was_asked(names, index))
 		return false;
 	for (uint32_t i = 0; i < index; i++)
-		if (is_same_file(&modules[i], &modules[index]) && names_problem(names, i) &&
+		if (names_is_same_file(&modules[i], &modules[index]) && names_problem(names, i) &&
 		    was_asked(names, i))
 			return false;
 	return true;
@@ -505,7 +480,7 @@ const char *const *names_problems(struct names *names)
 	static const char *const none[] = {NULL};
 	uint32_t count = 0;
 
-	free_problems(names);
+	names_free_problems(names);
 	names->problems = calloc((size_t)names->profile->module_count + 1, sizeof(*names->problems));
 	if (!names->problems)
 		return none;
@@ -516,53 +491,4 @@ const char *const *names_problems(struct names *names)
 			names->problems[count++] = line;
 	}
 	return (const char *const *)names->problems;
-}
-
-/* --- a later opening ------------------------------------------------------------------------- */
-
-/* Names of code outside of modules belong to the profile, and may change. */
-static bool can_keep(const struct names *names, const struct profile *later, uint32_t module)
-{
-	return module != 0 && module < names->profile->module_count &&
-	       is_same_file(&names->profile->modules[module], &later->modules[module]);
-}
-
-static void keep_entries(const struct names *names, const struct profile *later,
-			 const struct former *former, struct entry *entries)
-{
-	for (uint32_t i = 0; i < later->location_count; i++) {
-		uint32_t known;
-
-		if (!later->locations[i].special &&
-		    can_keep(names, later, later->locations[i].module) &&
-		    former_find(former, &later->locations[i], &known))
-			entries[i] = names->entries[known];
-	}
-}
-
-bool names_follow(struct names *names, const struct profile *later)
-{
-	struct symbols_module **modules = calloc((size_t)later->module_count + 1, sizeof(*modules));
-	struct entry *entries = calloc((size_t)later->location_count + 1, sizeof(*entries));
-	struct former former;
-
-	if (!modules || !entries || !former_begin(&former, names->profile)) {
-		free(modules);
-		free(entries);
-		return false;
-	}
-	for (uint32_t i = 0; i < later->module_count; i++)
-		if (can_keep(names, later, i))
-			modules[i] = names->modules[i];
-	if (!given_names_all(names->profile) && !given_names_all(later))
-		keep_entries(names, later, &former, entries);
-	former_end(&former);
-	free_problems(names);
-	free_specials(names);
-	free(names->modules);
-	free(names->entries);
-	names->modules = modules;
-	names->entries = entries;
-	names->profile = later;
-	return true;
 }

@@ -28,6 +28,13 @@ void names_free(struct names *names);
  * symbols stay where they are.  The opening before may be closed then.  False: no memory, and nothing has changed. */
 bool names_follow(struct names *names, const struct profile *later);
 
+/* Until names_follow(): closes all files, and needs the profile no more.  A module whose file is another one by then is looked into
+ * anew.  False: no memory, or the names came with the profile: there is nothing to be done then but names_free(). */
+bool names_rest(struct names *names);
+
+/* Memory of names that rest. */
+size_t names_bytes(const struct names *names);
+
 /* The functions of a location, innermost first; at least one.  A special location gives its name as function. */
 size_t names_at(struct names *names, uint32_t location, const struct symbol **found);
 

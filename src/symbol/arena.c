@@ -42,6 +42,7 @@ void *arena_allocate(struct arena *arena, size_t size)
 			return NULL;
 		*chunk = (struct arena_chunk){.next = arena->chunks, .size = room};
 		arena->chunks = chunk;
+		arena->bytes += sizeof(*chunk) + room;
 	}
 	chunk->used += want;
 	return chunk->bytes + chunk->used - want;
@@ -88,6 +89,7 @@ static bool make_room(struct arena *arena)
 		}
 	}
 	free(arena->slots);
+	arena->bytes += (count - arena->slot_count) * sizeof(*slots);
 	arena->slots = slots;
 	arena->slot_count = count;
 	return true;

@@ -22,6 +22,7 @@ struct arena {
 	struct arena_text **slots;
 	size_t slot_count; /* a power of 2; 0 = none yet */
 	size_t text_count;
+	size_t bytes; /* of all of it */
 };
 
 /* An arena whose bytes are all 0 is empty. */

@@ -33,8 +33,7 @@ struct symbols_module {
 	bool is_read;
 	enum symbols_problem problem;
 	struct symbol_file file;
-	struct dwarf *dwarf;	/* NULL: none */
-	struct symbol nameless; /* where there is no memory for an answer */
+	struct dwarf *dwarf; /* NULL: none */
 };
 
 struct symbols {
@@ -45,6 +44,7 @@ struct symbols {
 	struct arena shorts; /* its texts: demangled names with their short ones */
 	struct symbols_module *modules;
 	struct symbols_module nowhere; /* where there is no memory for a module */
+	struct symbol nameless;	       /* where there is no memory for an answer */
 	struct dwarf_found found;      /* of the question at hand */
 };
 
@@ -84,16 +84,26 @@ static void free_module(struct symbols_module *module)
 	free(module);
 }
 
-void symbols_free(struct symbols *symbols)
+void symbols_rest(struct symbols *symbols)
 {
-	if (!symbols)
-		return;
 	while (symbols->modules) {
 		struct symbols_module *module = symbols->modules;
 
 		symbols->modules = module->next;
 		free_module(module);
 	}
+}
+
+size_t symbols_bytes(const struct symbols *symbols)
+{
+	return symbols->arena.bytes + symbols->shorts.bytes;
+}
+
+void symbols_free(struct symbols *symbols)
+{
+	if (!symbols)
+		return;
+	symbols_rest(symbols);
 	arena_free(&symbols->arena);
 	arena_free(&symbols->shorts);
 	symbol_search_free(&symbols->search);
@@ -313,8 +323,8 @@ const struct symbol *symbols_find_fast(struct symbols_module *module, uint64_t a
 	struct symbol *symbol = arena_allocate(&module->symbols->arena, sizeof(*symbol));
 
 	if (!symbol) {
-		module->nameless = (struct symbol){.offset = address};
-		return &module->nameless;
+		module->symbols->nameless = (struct symbol){.offset = address};
+		return &module->symbols->nameless;
 	}
 	*symbol = (struct symbol){.offset = address};
 	read_module(module);

@@ -50,6 +50,12 @@ struct symbols_options {
 struct symbols *symbols_new(const struct symbols_options *options);
 void symbols_free(struct symbols *symbols);
 
+/* Closes all files and forgets their tables: what was found stays, modules go.  What is asked afterwards is read anew. */
+void symbols_rest(struct symbols *symbols);
+
+/* The memory of what was found. */
+size_t symbols_bytes(const struct symbols *symbols);
+
 /* The module with this file; build_id_size 0: it had none, so its file cannot be checked.  Opened at
  * the first question.  The same arguments give the same module. */
 struct symbols_module *symbols_module(struct symbols *symbols, const char *path,

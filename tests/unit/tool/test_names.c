@@ -4,6 +4,7 @@
  *
  * The profile is made by hand; its modules are this program, which runs, and files that are missing or wrong.
  */
+#include <dirent.h>
 #include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -344,6 +345,103 @@ static void names_follow_a_later_opening(void **state)
 	names_free(names);
 }
 
+static unsigned open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned count = 0;
+
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void copy_program(const char *path)
+{
+	char command[sizeof(program) + 256];
+
+	snprintf(command, sizeof(command), "rm -f '%s' && cp '%s' '%s'", path, program, path);
+	assert_int_equal(system(command), 0);
+}
+
+/* Rests, with the profile overwritten meanwhile; then goes over to one that has it all again. */
+static void rest_and_follow(struct names *names)
+{
+	struct profile_location kept_locations[LOCATIONS];
+	struct profile_module kept_modules[MODULES];
+
+	memcpy(kept_locations, locations, sizeof(locations));
+	memcpy(kept_modules, modules, sizeof(modules));
+	assert_true(names_rest(names));
+	memset(locations, 0x55, sizeof(locations));
+	memset(modules, 0x55, sizeof(modules));
+	assert_true(names_bytes(names) > sizeof(locations));
+	memcpy(locations, kept_locations, sizeof(locations));
+	memcpy(modules, kept_modules, sizeof(modules));
+	assert_true(names_follow(names, &profile));
+}
+
+static void names_rest_between_openings(void **state)
+{
+	unsigned files_before = open_files();
+	struct names *names = names_new(&profile);
+	const struct symbol *helper_before = at(names, IN_HELPER), *inlined_before, *inlined;
+	char problem[4200];
+
+	(void)state;
+	names_at(names, IN_INLINED, &inlined_before);
+	assert_true(inlined_before->inlined);
+	at(names, IN_GONE);
+	assert_string_equal(at(names, SPECIAL)->function, "[truncated]");
+	snprintf(problem, sizeof(problem), "%s", names_problems(names)[0]);
+	assert_true(open_files() > files_before);
+	for (int i = 0; i < 3; i++) {
+		rest_and_follow(names);
+		assert_ptr_equal(at(names, IN_HELPER), helper_before);
+		names_at(names, IN_INLINED, &inlined);
+		assert_ptr_equal(inlined, inlined_before);
+		assert_string_equal(at(names, SPECIAL)->function, "[truncated]");
+		assert_string_equal(names_problem(names, GONE), "is not there or cannot be read");
+		assert_int_equal(open_files(), files_before);
+	}
+	/* What was not asked for yet. */
+	assert_string_equal(at(names, IN_MAIN)->function, "main");
+	assert_string_equal(names_problems(names)[0], problem);
+	assert_null(names_problems(names)[1]);
+	assert_true(names_rest(names));
+	assert_int_equal(open_files(), files_before);
+	names_free(names);
+}
+
+static void a_file_that_is_replaced_is_looked_into_anew(void **state)
+{
+	const char *gone = modules[GONE].path;
+	const struct symbol *helper_before;
+	struct names *names;
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/program", folder);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	modules[GONE] = modules[PROGRAM];
+	modules[GONE].path = path;
+	locations[IN_GONE].offset = locations[IN_HELPER].offset;
+	names = names_new(&profile);
+	assert_null(at(names, IN_GONE)->function);
+	helper_before = at(names, IN_HELPER);
+	copy_program(path);
+	rest_and_follow(names);
+	assert_string_equal(at(names, IN_GONE)->function, "helper");
+	assert_ptr_equal(at(names, IN_HELPER), helper_before);
+	rest_and_follow(names);
+	assert_string_equal(at(names, IN_GONE)->function, "helper");
+	names_free(names);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+	modules[GONE] = (struct profile_module){.path = gone};
+	locations[IN_GONE].offset = 0x2000;
+}
+
 static void problems_are_told(void **state)
 {
 	struct names *names = names_new(&profile);
@@ -420,6 +518,8 @@ int main(void)
 		cmocka_unit_test(own_code),
 		cmocka_unit_test(allocation_sites),
 		cmocka_unit_test(names_follow_a_later_opening),
+		cmocka_unit_test(names_rest_between_openings),
+		cmocka_unit_test(a_file_that_is_replaced_is_looked_into_anew),
 		cmocka_unit_test(problems_are_told),
 		cmocka_unit_test(relative_paths_begin_where_the_process_did),
 		cmocka_unit_test(a_running_process_leads_to_its_files),
