@@ -19,6 +19,7 @@
 
 #include "arch/registers.h"
 #include "leaks/refusal.h"
+#include "profile/running.h"
 
 /* Threads that end for another one's exec come before anything says so: they are kept for so long only. */
 #define DOUBT_NS UINT64_C(300000000)
@@ -144,7 +145,7 @@ static bool pass(struct follow *follow, pid_t tid, int status)
 	}
 	/* A child that was made by a raw clone(2) is followed as a thread would be: it is let go. */
 	if (stop_is_event(status) && tid != follow->pid &&
-	    refusal_status(tid, "Tgid", 0) != (uint64_t)follow->pid)
+	    running_status((uint32_t)tid, "Tgid", 0) != (uint64_t)follow->pid)
 		ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	else
 		go_on(tid, status >> 16 ? 0 : number);

@@ -11,28 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profile/running.h"
+
 enum { SECCOMP_STRICT = 1, SECCOMP_FILTER = 2 };
-
-uint64_t refusal_status(pid_t pid, const char *field, uint64_t fallback)
-{
-	size_t length = strlen(field), room = 0;
-	uint64_t value = fallback;
-	char path[64], *line = NULL;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return fallback;
-	while (getline(&line, &room, file) > 0)
-		if (strncmp(line, field, length) == 0 && line[length] == ':') {
-			value = strtoull(line + length + 1, NULL, 10);
-			break;
-		}
-	free(line);
-	fclose(file);
-	return value;
-}
 
 /* kernel.yama.ptrace_scope; 0 where there is no Yama. */
 static int ptrace_scope(void)
@@ -50,8 +31,8 @@ static int ptrace_scope(void)
 
 static bool explain_permission(pid_t pid, struct error *err)
 {
-	uint64_t tracer = refusal_status(pid, "TracerPid", 0);
-	uint64_t user = refusal_status(pid, "Uid", 0);
+	uint64_t tracer = running_status((uint32_t)pid, "TracerPid", 0);
+	uint64_t user = running_status((uint32_t)pid, "Uid", 0);
 	int scope = ptrace_scope();
 
 	if (tracer)
@@ -96,19 +77,19 @@ bool refusal_explain(pid_t pid, int reason, struct error *err)
 /* A container's filter is on us as well, and lets programs fork; one more than we have is the program's own. */
 static bool has_own_sandbox(pid_t pid)
 {
-	uint64_t mode = refusal_status(pid, "Seccomp", 0);
-	uint64_t filters = refusal_status(pid, "Seccomp_filters", UINT64_MAX);
+	uint64_t mode = running_status((uint32_t)pid, "Seccomp", 0);
+	uint64_t filters = running_status((uint32_t)pid, "Seccomp_filters", UINT64_MAX);
 
 	if (mode == SECCOMP_STRICT)
 		return true;
 	return mode == SECCOMP_FILTER &&
 	       (filters == UINT64_MAX ||
-		filters > refusal_status(getpid(), "Seccomp_filters", UINT64_MAX));
+		filters > running_status((uint32_t)getpid(), "Seccomp_filters", UINT64_MAX));
 }
 
 bool refusal_check(pid_t pid, struct error *err)
 {
-	if (refusal_status(pid, "TracerPid", 0))
+	if (running_status((uint32_t)pid, "TracerPid", 0))
 		return explain_permission(pid, err);
 	if (has_own_sandbox(pid))
 		return error_set(

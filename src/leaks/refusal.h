@@ -16,7 +16,4 @@ bool refusal_explain(pid_t pid, int reason, struct error *err);
 /* Before anything is done: false if there is a sandbox of the process's own that may kill it for a fork, or a debugger. */
 bool refusal_check(pid_t pid, struct error *err);
 
-/* A number in /proc/PID/status; fallback if there is none. */
-uint64_t refusal_status(pid_t pid, const char *field, uint64_t fallback);
-
 #endif

@@ -29,8 +29,8 @@ enum {
 
 uint64_t snapshot_estimate_ns(pid_t pid)
 {
-	return BASE_NS + refusal_status(pid, "VmPTE", 0) * TABLE_KIB_NS +
-	       refusal_status(pid, "Threads", 1) * THREAD_NS;
+	return BASE_NS + running_status((uint32_t)pid, "VmPTE", 0) * TABLE_KIB_NS +
+	       running_status((uint32_t)pid, "Threads", 1) * THREAD_NS;
 }
 
 static bool explain_fork(pid_t pid, int64_t result, struct error *err)

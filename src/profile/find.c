@@ -20,6 +20,7 @@
 
 #include "core/format.h"
 #include "profile/bundle.h"
+#include "profile/no_profile.h"
 #include "profile/running.h"
 
 static const char how_to[] = "make one with: pmem run -- PROGRAM";
@@ -283,6 +284,8 @@ struct search {
 	uint64_t start_ticks;
 	unsigned long inode; /* looked at already */
 	char *path;
+	char *unreadable; /* what is mapped and called as profiles are, but cannot be opened; NULL = nothing */
+	int reason; /* errno of that */
 };
 
 /* A forked process can have its parent's profile mapped too; and a path can lead to another file than in the
@@ -306,6 +309,29 @@ static bool try_path(struct search *search, char *path)
 	return false;
 }
 
+static void note_unreadable(struct search *search, const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), more = sizeof(deleted) - 1;
+	char *name = strdup(path);
+	int fd;
+
+	if (name && length > more && strcmp(name + length - more, deleted) == 0)
+		name[length - more] = '\0';
+	if (!name || search->unreadable || !has_suffix(name, profiles.suffix)) {
+		free(name);
+		return;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0) {
+		close(fd);
+		free(name);
+		return;
+	}
+	search->reason = errno;
+	search->unreadable = name;
+}
+
 /* The path as it is; below the process's root; the mapping itself, which also reaches a deleted file. */
 static bool look_at_mapping(const struct running_mapping *mapping, void *argument)
 {
@@ -321,9 +347,12 @@ static bool look_at_mapping(const struct running_mapping *mapping, void *argumen
 		     mapping->path) > 0 &&
 	    try_path(search, path))
 		return false;
-	return asprintf(&path, "/proc/%" PRIu32 "/map_files/%lx-%lx", running_thread(search->pid),
-			mapping->start, mapping->end) < 0 ||
-	       !try_path(search, path);
+	if (asprintf(&path, "/proc/%" PRIu32 "/map_files/%lx-%lx", running_thread(search->pid),
+		     mapping->start, mapping->end) > 0 &&
+	    try_path(search, path))
+		return false;
+	note_unreadable(search, mapping->path);
+	return true;
 }
 
 /* The bundle that `pmem bundle` makes of the process's profile, by its name; NULL: not there. */
@@ -351,21 +380,9 @@ static bool find_ended(uint32_t pid, const struct kind *more, char **path, struc
 	if (!newest.path && more)
 		newest.path = find_bundle(pid);
 	if (!newest.path)
-		return error_set(err,
-				 "%" PRIu32 ": there is no such file and no such process, "
-				 "and it left no profile in this folder",
-				 pid);
+		return no_profile_left(pid, err);
 	*path = newest.path;
 	return true;
-}
-
-static bool refuse_map(uint32_t pid, struct error *err)
-{
-	int error = errno;
-	bool is_denied = error == EACCES || error == EPERM;
-
-	return error_set(err, "process %" PRIu32 ": its memory map: %s%s", pid, strerror(error),
-			 is_denied ? "; run pmem as its user or as root" : "");
 }
 
 static bool find_process(uint32_t pid, const struct kind *more, char **path, struct error *err)
@@ -375,14 +392,13 @@ static bool find_process(uint32_t pid, const struct kind *more, char **path, str
 	if (search.start_ticks == 0)
 		return find_ended(pid, more, path, err);
 	if (!running_each_shared(pid, look_at_mapping, &search))
-		return refuse_map(pid, err);
+		return no_profile_shown(pid, errno, err);
 	if (!search.path)
-		return error_set(err,
-				 "process %" PRIu32
-				 " is not recorded by pmem, or its profile cannot be read; %s",
-				 pid, how_to);
-	*path = search.path;
-	return true;
+		no_profile_mapped(pid, search.unreadable, search.reason, err);
+	free(search.unreadable);
+	if (search.path)
+		*path = search.path;
+	return search.path != NULL;
 }
 
 /* Of one that is recorded; NULL: it is not, or cannot be read. */
@@ -391,7 +407,8 @@ static char *find_recorded(uint32_t pid)
 	struct search search = {.pid = pid, .start_ticks = running_start_ticks(pid)};
 
 	if (search.start_ticks == 0 || !running_each_shared(pid, look_at_mapping, &search))
-		return NULL;
+		search.path = NULL;
+	free(search.unreadable);
 	return search.path;
 }
 

@@ -149,11 +149,13 @@ uint64_t rss_now(uint32_t pid)
 static bool explain(uint32_t pid, int error, struct error *err)
 {
 	if (error == EACCES || error == EPERM)
-		return error_set(err,
-				 "process %" PRIu32 ": its memory may not be read (%s): run pmem "
-				 "as root, or as the process's user with "
-				 "kernel.yama.ptrace_scope=0",
-				 pid, strerror(error));
+		return error_set(err, "process %" PRIu32 ": its memory may not be read (%s): %s",
+				 pid, strerror(error),
+				 geteuid() == 0
+					 ? "pmem runs as root, but the process is of another "
+					   "container, or has privileges that pmem has not"
+					 : "run pmem as root, or as the process's user with "
+					   "kernel.yama.ptrace_scope=0");
 	if (error == ENOENT || error == ESRCH)
 		return error_set(err, "process %" PRIu32 " has ended meanwhile", pid);
 	errno = error;

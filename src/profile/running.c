@@ -12,10 +12,13 @@
 
 #include "base/path.h"
 
-enum { START_TICKS_FIELD = 22, STATE_FIELD = 3 };
+enum { START_TICKS_FIELD = 22, FLAGS_FIELD = 9, STATE_FIELD = 3 };
+
+enum { KERNEL_THREAD = 0x200000 }; /* PF_KTHREAD, include/linux/sched.h */
 
 struct stat_fields {
 	char state; /* 0: there is no such thread */
+	uint64_t flags;
 	uint64_t start_ticks;
 };
 
@@ -26,8 +29,11 @@ static struct stat_fields parse_stat(char *line)
 	char *field = rest ? strtok_r(rest + 1, " ", &rest) : NULL;
 	struct stat_fields fields = {.state = field ? *field : '\0'};
 
-	for (int i = STATE_FIELD; field && i < START_TICKS_FIELD; i++)
+	for (int i = STATE_FIELD; field && i < START_TICKS_FIELD; i++) {
+		if (i == FLAGS_FIELD)
+			fields.flags = strtoull(field, NULL, 10);
 		field = strtok_r(NULL, " ", &rest);
+	}
 	fields.start_ticks = field ? strtoull(field, NULL, 10) : 0;
 	return fields;
 }
@@ -79,11 +85,45 @@ uint32_t running_thread(uint32_t pid)
 	return lives(read_stat(pid).state) ? pid : find_another(pid);
 }
 
+enum running_kind running_kind(uint32_t pid)
+{
+	struct stat_fields fields = read_stat(pid);
+
+	if (!fields.state)
+		return RUNNING_NOTHING;
+	if (fields.flags & KERNEL_THREAD)
+		return RUNNING_KERNEL;
+	if (running_status(pid, "Tgid", pid) != pid)
+		return RUNNING_THREAD;
+	return lives(fields.state) || find_another(pid) ? RUNNING_PROCESS : RUNNING_ZOMBIE;
+}
+
 uint64_t running_start_ticks(uint32_t pid)
 {
 	struct stat_fields fields = read_stat(pid);
 
 	return lives(fields.state) || find_another(pid) ? fields.start_ticks : 0;
+}
+
+uint64_t running_status(uint32_t pid, const char *field, uint64_t fallback)
+{
+	size_t length = strlen(field), room = 0;
+	uint64_t value = fallback;
+	char path[64], *line = NULL;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/status", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return fallback;
+	while (getline(&line, &room, file) > 0)
+		if (strncmp(line, field, length) == 0 && line[length] == ':') {
+			value = strtoull(line + length + 1, NULL, 10);
+			break;
+		}
+	free(line);
+	fclose(file);
+	return value;
 }
 
 /* False: not a shared mapping of a file. */

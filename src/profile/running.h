@@ -16,6 +16,19 @@ uint32_t running_thread(uint32_t pid);
 /* Field 22 of /proc/PID/stat: when the process started.  0: there is none, or all of it has ended and nobody has waited for it. */
 uint64_t running_start_ticks(uint32_t pid);
 
+enum running_kind {
+	RUNNING_NOTHING, /* that /proc shows */
+	RUNNING_PROCESS,
+	RUNNING_THREAD, /* of a process that has another id */
+	RUNNING_ZOMBIE, /* all of it has ended, and nobody has waited for it */
+	RUNNING_KERNEL, /* a thread of the kernel's */
+};
+
+enum running_kind running_kind(uint32_t pid);
+
+/* A number in /proc/PID/status; fallback if there is none. */
+uint64_t running_status(uint32_t pid, const char *field, uint64_t fallback);
+
 /* A file mapped with MAP_SHARED. */
 struct running_mapping {
 	unsigned long start;

@@ -212,9 +212,7 @@ static void of_a_process_of_another_user(void **state)
 	(void)state;
 	if (getuid() == 0)
 		skip();
-	expect_error(
-		"1",
-		"process 1: its memory map: Permission denied; run pmem as its user or as root");
+	expect_error("1", "process 1 is of another user (0): run pmem as that user or as root");
 }
 
 static void a_file_named_like_a_pid(void **state)
