@@ -4,7 +4,9 @@ import subprocess
 
 import pytest
 
+import pmem_push
 import pmem_run
+import pmem_serve
 import pmem_tool
 
 # Enough call stacks that every verb's output is larger than a buffer of stdio, so that an early write fails, and not the last.
@@ -38,7 +40,9 @@ def profile(tool):
         subprocess.run(["gcc", "-g", "-O1", "-fno-optimize-sibling-calls", "-o", folder / "calls", folder / "calls.c"], check=True)
         result = tool("run", "-q", "--no-log", "--", folder / "calls")
         assert result.returncode == 0, result.stderr
-        return pmem_tool.profiles(result.folder)[0].path
+        path = pmem_tool.profiles(result.folder)[0].path
+        (folder / "calls").rename(path.parent / "calls")
+        return path
 
     made = {depth: make(depth) for depth in (SMALL, BIG)}
     return made.get
@@ -63,6 +67,62 @@ def test_it_is_a_failure_with_one_line(tool, profile, verb, depth, redirection, 
     assert result.returncode == 1
     said = result.stderr.decode().splitlines()
     assert said in (["pmem %s: standard output: %s" % (verb[0], reason)], ["pmem: standard output: %s" % reason])
+
+
+# All the others.  PID: of a recorded process that runs; SELF: a profile; PROGRAM: one that ends.
+OTHERS = [("help",), ("help", "report"), ("--help",), ("--version",), ("report", "--help"), ("run", "--help"),
+          ("export", "--list-formats"), ("top", "-b", "-n", "1", "PID"), ("top", "-b", "SELF"), ("leaks", "-q", "PID"),
+          ("leaks", "-q", "--json", "PID"), ("leaks", "-q", "--at-exit", "PROGRAM"), ("serve", "SELF"), ("html", "-o", "-", "SELF"),
+          ("html", "SELF"), ("bundle", "SELF"), ("report", "PID"), ("info", "PID"), ("export", "--format", "dhat", "SELF"),
+          ("report", "--rss", "--json", "PID"), ("report", "--csv", "SELF")]
+
+
+@pytest.fixture(scope="module")
+def words(tool, profile, programs, tmp_path_factory):
+    """words(command) -> command with what its words in capitals stand for."""
+    running = pmem_serve.Served(tool, programs("served.c"), tmp_path_factory.mktemp("running"))
+    running.tell("k 10")
+    stand = {"PID": running.pid, "SELF": profile(SMALL), "PROGRAM": profile(SMALL).parent / "calls"}
+    yield lambda command: [stand.get(word, word) for word in command]
+    running.end()
+
+
+@pytest.mark.parametrize("redirection,reason", [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device"),
+                                                ("<&- >&-", "Bad file descriptor")])
+@pytest.mark.parametrize("command", OTHERS, ids=" ".join)
+def test_it_is_a_failure_with_one_line_everywhere(tool, words, command, redirection, reason):
+    result = shell(tool, redirection, *words(command))
+    verb = "" if command[0].startswith("-") else " " + command[0]
+    said = result.stderr.decode().splitlines()
+    assert result.returncode == (125 if "--at-exit" in command else 1), said
+    assert said in (["pmem%s: standard output: %s" % (verb, reason)], ["pmem: standard output: %s" % reason])
+
+
+@pytest.mark.parametrize("redirection,reason", [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")])
+def test_what_was_pushed_cannot_be_said(tool, words, redirection, reason):
+    with pmem_push.Server() as server:
+        result = shell(tool, redirection, *words(["push", "--to", "parca", server.url, "SELF"]))
+        assert len(server.taken()) == 1
+    assert (result.returncode, result.stderr.decode()) == (1, "pmem: standard output: %s\n" % reason)
+
+
+@pytest.mark.parametrize("redirection", ["<&-", "2>&-", "<&- 2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("command", [c for c in OTHERS if c[0] != "serve"], ids=" ".join)
+def test_standard_input_and_error_are_not_needed(tool, words, command, redirection):
+    result = shell(tool, redirection, *words(command))
+    expected = tool(*words(command))
+    assert (result.returncode, result.stderr) == (0, b"") and expected.returncode == 0
+    assert (len(result.stdout) > 0) == (len(expected.stdout) > 0)
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command,code", [(("report", "none.prof"), 1), (("diff", "none.prof", "none.prof"), 1), (("info", "--no-such"), 2),
+                                          (("top", "-b", "none.prof"), 1), (("leaks", "2000000000"), 1), (("serve", "none.prof"), 1),
+                                          (("html", "none.prof"), 1), (("bundle", "none.prof"), 1), (("push", "nothing:"), 2),
+                                          (("export", "--format", "none"), 2), (("run", "--", "sh", "-c", "exit 9"), 9),
+                                          (("run", "--no-such"), 125), ((), 2)], ids=str)
+def test_exit_codes_do_not_depend_on_who_listens(tool, command, code, redirection):
+    assert shell(tool, redirection, *command).returncode == code
 
 
 @pytest.mark.parametrize("verb", BIG_VERBS, ids=" ".join)
@@ -103,7 +163,7 @@ def test_a_program_has_the_descriptors_that_pmem_had(tool, number):
 
 def test_a_reader_that_has_seen_enough_is_no_failure(tool, profile):
     command = 'trap "" PIPE; { "$@"; echo "rc $?" >&2; } | true'
-    for verb in VERBS[:-1]:
+    for verb in [*VERBS[:-1], ("top", "-b", "-d", "0.1")]:
         result = subprocess.run(["sh", "-c", command, "sh", tool.program, *map(str, of(verb, profile(BIG)))], cwd=tool.folder(),
                                 env=pmem_run.environment(None), capture_output=True)
         assert result.stderr == b"rc 0\n", verb

@@ -136,6 +136,11 @@ bool output_flush(FILE *file)
 	return ok;
 }
 
+bool output_finish(FILE *file, struct error *err)
+{
+	return output_flush(file) || errno == EPIPE || error_set_errno(err, "standard output");
+}
+
 const char *output_style(const struct output *out, enum output_style style)
 {
 	static const char *const sequences[] = {

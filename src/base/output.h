@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/error.h"
+
 enum output_style {
 	OUTPUT_PLAIN,
 	OUTPUT_BOLD,
@@ -34,6 +36,9 @@ unsigned output_width(unsigned least);
 /* False: not all that was written to file, which has a descriptor, has reached it; errno says why, also where the write that failed
  * was an earlier one. */
 bool output_flush(FILE *file);
+
+/* The same of standard output, in whose place a pager may be, at a command's end.  A reader that has seen enough, as `head`, is no failure. */
+bool output_finish(FILE *file, struct error *err);
 
 /* The escape sequence that begins a style, "" without colours; OUTPUT_PLAIN ends one. */
 const char *output_style(const struct output *out, enum output_style style);

@@ -2,7 +2,6 @@
 /*
  * diff.c - `pmem diff`: what changed between two profiles, or two moments of one.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,12 +234,6 @@ static void close_all(struct opened *opened)
 
 /* --- output ---------------------------------------------------------------------------------- */
 
-/* A reader that has seen enough, as `head`, is no failure. */
-static bool flush(FILE *file, struct error *err)
-{
-	return output_flush(file) || errno == EPIPE || error_set_errno(err, "standard output");
-}
-
 static bool print(const struct request *request, struct diff_page *page, struct output *out,
 		  struct error *err)
 {
@@ -252,12 +245,12 @@ static bool print(const struct request *request, struct diff_page *page, struct 
 			diff_page_json(page);
 		else
 			diff_page_csv(page);
-		return flush(out->file, err);
+		return output_finish(out->file, err);
 	}
 	output_begin(out);
 	diff_page_print(page);
 	if (out->file == stdout)
-		ok = flush(out->file, err);
+		ok = output_finish(out->file, err);
 	output_end(out);
 	return ok;
 }

@@ -2,7 +2,6 @@
 /*
  * info.c - `pmem info`: what was recorded, by which version, at which cost, with which losses.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
 
@@ -48,16 +47,13 @@ static int parse(int argc, char **argv, struct request *request)
 	return NEXT;
 }
 
-/* Returns the exit code.  A reader of a pipe that has seen enough is no failure. */
+/* Returns the exit code. */
 static int print_json(const struct profile *profile)
 {
 	struct error err = {""};
 
 	info_json_print(profile, stdout);
-	if (output_flush(stdout) || errno == EPIPE)
-		return CMD_OK;
-	error_set_errno(&err, "standard output");
-	return cmd_fail("info", &err);
+	return output_finish(stdout, &err) ? CMD_OK : cmd_fail("info", &err);
 }
 
 static int print(const struct profile *profile, const struct request *request)

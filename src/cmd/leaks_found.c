@@ -2,7 +2,6 @@
 /*
  * leaks_found.c - `pmem leaks`: from a process that does not move to what is printed of it.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -75,12 +74,6 @@ static bool print_to_file(const struct leaks_request *request, struct leaks_foun
 	return false;
 }
 
-/* A reader that has seen enough, as `head`, is no failure. */
-static bool flush(FILE *file, struct error *err)
-{
-	return output_flush(file) || errno == EPIPE || error_set_errno(err, "standard output");
-}
-
 bool leaks_found_show(const struct leaks_request *request, struct leaks_found *found,
 		      struct error *err)
 {
@@ -90,11 +83,11 @@ bool leaks_found_show(const struct leaks_request *request, struct leaks_found *f
 	if (request->output)
 		return print_to_file(request, found, err);
 	if (request->json)
-		return print(request, found, &out, err) && flush(out.file, err);
+		return print(request, found, &out, err) && output_finish(out.file, err);
 	output_begin(&out);
 	ok = print(request, found, &out, err);
 	if (out.file == stdout && ok)
-		ok = flush(out.file, err);
+		ok = output_finish(out.file, err);
 	output_end(&out);
 	return ok;
 }

@@ -5,7 +5,6 @@
  * A first word that is no verb is a program to run.  --help is understood here for all verbs but run, whose arguments
  * may be those of another program.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,12 +70,14 @@ static int dispatch(int argc, char **argv)
 	return cmd ? run_verb(cmd, argc - 1, argv + 1) : cmd_run(argc, argv);
 }
 
-/* A report that did not reach its file must not pass for one that did.  EPIPE: the reader has had enough. */
+/* A report that did not reach its file must not pass for one that did. */
 static bool flush_output(void)
 {
-	if (output_flush(stdout) || errno == EPIPE)
+	struct error err;
+
+	if (output_finish(stdout, &err))
 		return true;
-	fprintf(stderr, "pmem: standard output: %s\n", strerror(errno));
+	fprintf(stderr, "pmem: %s\n", err.text);
 	return false;
 }
 

@@ -2,7 +2,6 @@
 /*
  * report.c - `pmem report`: who holds the memory.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,12 +216,6 @@ static int parse(int argc, char **argv, struct request *request)
 	return NEXT;
 }
 
-/* A reader that has seen enough, as `head`, is no failure. */
-static bool flush(FILE *file, struct error *err)
-{
-	return output_flush(file) || errno == EPIPE || error_set_errno(err, "standard output");
-}
-
 static bool print_view(struct report *report, const struct report_view *view, struct error *err)
 {
 	struct output out = {.file = stdout, .colors = false, .width = 80};
@@ -230,13 +223,13 @@ static bool print_view(struct report *report, const struct report_view *view, st
 
 	if (view->is_data) {
 		report->out = &out;
-		return view->print(report, err) && flush(out.file, err);
+		return view->print(report, err) && output_finish(out.file, err);
 	}
 	output_begin(&out);
 	report->out = &out;
 	ok = view->print(report, err);
 	if (out.file == stdout && ok)
-		ok = flush(out.file, err);
+		ok = output_finish(out.file, err);
 	output_end(&out);
 	return ok;
 }

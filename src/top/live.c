@@ -71,7 +71,8 @@ bool live_run(struct watch *watch, struct top *top, int *signal_number, struct e
 
 /* --- plain text ------------------------------------------------------------------------------ */
 
-static bool print(struct top *top, const struct live_batch *batch, struct error *err)
+/* *is_over: who read it has seen enough. */
+static bool print(struct top *top, const struct live_batch *batch, bool *is_over, struct error *err)
 {
 	struct view view = {.width = batch->width, .height = batch->rows};
 	bool done = view_batch(&view, top);
@@ -81,7 +82,11 @@ static bool print(struct top *top, const struct live_batch *batch, struct error 
 	view_end(&view);
 	if (!done)
 		return error_set(err, "no memory for the rows");
-	return output_flush(stdout) || error_set_errno(err, "standard output");
+	*is_over = false;
+	if (output_flush(stdout))
+		return true;
+	*is_over = errno == EPIPE;
+	return *is_over || error_set_errno(err, "standard output");
 }
 
 static void sleep_until(uint64_t time_ns)
@@ -95,10 +100,12 @@ static void sleep_until(uint64_t time_ns)
 bool live_print(struct watch *watch, struct top *top, const struct live_batch *batch,
 		struct error *err)
 {
+	bool is_over;
+
 	for (unsigned round = 1;; round++) {
-		if (!watch_read(watch, top, err) || !print(top, batch, err))
+		if (!watch_read(watch, top, err) || !print(top, batch, &is_over, err))
 			return false;
-		if (round == batch->rounds || watch_is_over(watch))
+		if (is_over || round == batch->rounds || watch_is_over(watch))
 			return true;
 		sleep_until(clock_monotonic_ns() + top->interval_ns);
 	}
