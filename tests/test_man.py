@@ -73,6 +73,22 @@ def test_pages_and_help_have_the_same_options(verbs, folder, ask):
         assert "--help" in page, verb
 
 
+def test_help_fits_on_a_screen(verbs, ask):
+    """80 columns everywhere; 24 lines for what a person asks for first, which is the beginning of all there is."""
+    assert max(map(len, ask("help").split("\n"))) <= 80 and ask("help") == ask("--help")
+    for verb in verbs:
+        short, full = ask(verb, "--help"), ask("help", verb)
+        for text in (short, full):
+            assert text.startswith("pmem %s - " % verb) and max(map(len, text.split("\n"))) <= 80, verb
+        assert short.count("\n") <= 24, verb
+        if short == full:
+            continue
+        rest = "All options: pmem help %s, or man pmem-%s\n" % (verb, verb)
+        before, found, after = short.partition(rest)
+        assert found and full.startswith(before) and full.endswith(after), verb
+        assert told_by_help(short) < told_by_help(full), verb
+
+
 def test_the_first_page_has_all_verbs(verbs, folder):
     parts = sections((folder / "pmem.1.scd").read_text())
     for verb in verbs:

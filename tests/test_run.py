@@ -218,7 +218,7 @@ def test_overview_version_and_help(tool):
         told = tool("help", verb)
         assert told.returncode == 0 and told.stdout.decode().startswith("pmem %s - " % verb)
         asked = tool(verb, "--help")
-        assert (asked.returncode, asked.stdout) == (0, told.stdout)
+        assert asked.returncode == 0 and told.stdout.startswith(asked.stdout.partition(b"All options: ")[0])
     wrong = tool("help", "nothing")
     assert wrong.returncode == 2
     assert lines(wrong) == ["pmem help: nothing is not a command of pmem", "To see how it is used: pmem help help"]

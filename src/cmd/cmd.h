@@ -22,7 +22,9 @@ struct cmd {
 	int (*run)(int argc, char **argv);
 	const char *arguments; /* "[FILE|PID|DIR]" */
 	const char *summary;   /* one line for `pmem help` */
-	const char *options;   /* lines for `pmem help VERB`, "  --top N      ..." */
+	const char *options;   /* the most used, lines "  --top N      ..." */
+	const char *more; /* the others, which only `pmem help VERB` shows; NULL = there are none */
+	const char *notes; /* lines of text; NULL = none */
 };
 
 /* All subcommands; a row without name ends the table. */
@@ -44,8 +46,9 @@ int cmd_bad_option(const char *verb, int option, char *const *argv);
 /* A whole number in digits, up to most.  False: it is none, and *number is as it was. */
 bool cmd_parse_number(const char *text, unsigned long most, unsigned long *number);
 
-/* Prints the help of a verb on stdout. */
+/* Prints the help of a verb on stdout: for `pmem VERB --help` what fits on a screen of 80x24, and all for `pmem help VERB`. */
 void cmd_help_print(const struct cmd *cmd);
+void cmd_help_print_all(const struct cmd *cmd);
 
 int cmd_run(int argc, char **argv);
 int cmd_report(int argc, char **argv);

@@ -20,7 +20,7 @@ void overview_print(FILE *file)
 	      file);
 	for (cmd = cmd_table; cmd->name; cmd++)
 		fprintf(file, "  %-8s %s\n", cmd->name, cmd->summary);
-	fputs("\n`pmem help COMMAND` explains one.\n"
+	fputs("\n`pmem help COMMAND` explains one, `pmem COMMAND --help` in short.\n"
 	      "`pmem PROGRAM ...` is short for `pmem run PROGRAM ...`.\n",
 	      file);
 }
@@ -43,6 +43,6 @@ int cmd_help(int argc, char **argv)
 	cmd = cmd_find(argv[i]);
 	if (!cmd)
 		return cmd_usage("help", "%s is not a command of pmem", argv[i]);
-	cmd_help_print(cmd);
+	cmd_help_print_all(cmd);
 	return CMD_OK;
 }

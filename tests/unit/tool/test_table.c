@@ -12,6 +12,12 @@
 
 #include "cmd/cmd.h"
 
+/* NULL, or whole lines. */
+static void assert_lines(const char *text)
+{
+	assert_true(!text || (text[0] && text[strlen(text) - 1] == '\n'));
+}
+
 static void rows(void **state)
 {
 	const struct cmd *cmd;
@@ -21,8 +27,10 @@ static void rows(void **state)
 	for (cmd = cmd_table; cmd->name; cmd++, count++) {
 		assert_non_null(cmd->run);
 		assert_true(strlen(cmd->arguments) > 0 && strlen(cmd->summary) > 0);
-		assert_non_null(strstr(cmd->options, "  --help "));
-		assert_int_equal(cmd->options[strlen(cmd->options) - 1], '\n');
+		assert_non_null(strstr(cmd->more ? cmd->more : cmd->options, "  --help "));
+		assert_lines(cmd->options);
+		assert_lines(cmd->more);
+		assert_lines(cmd->notes);
 		assert_ptr_equal(cmd_find(cmd->name), cmd);
 	}
 	assert_true(count >= 5);
