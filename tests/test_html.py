@@ -62,8 +62,52 @@ def test_a_page_is_replaced_and_nothing_else(tool, profile, tmp_path):
     for path in (other, profile):
         before = path.read_bytes()
         result = tool("html", profile, "-o", path)
-        assert result.returncode == 1 and b"is there, and no page of pmem; choose a name with -o" in result.stderr
+        assert result.returncode == 1 and b"is there, and no page of pmem; choose another name with -o, or replace it with --force" in result.stderr
         assert path.read_bytes() == before
+
+
+def test_what_is_no_page_is_replaced_if_that_is_asked_for_but_no_profile(tool, profile, tmp_path):
+    other = tmp_path / "mine.html"
+    other.write_text("<p>mine")
+    result = tool("html", profile, "--force", "-o", other)
+    assert (result.returncode, result.stderr) == (0, b"") and other.read_bytes().startswith(b"<!DOCTYPE html>\n<!-- A heap profile by pmem.")
+    before = profile.read_bytes()
+    result = tool("html", profile, "--force", "-o", profile)
+    assert (result.returncode, result.stderr) == (1, b"pmem html: %s: is a profile: not overwritten\n" % str(profile).encode())
+    assert profile.read_bytes() == before
+
+
+def compare(tool, folder, *sides):
+    """What `pmem html A B` writes in the folder: the names of files that are new, or changed."""
+    before = {p: p.stat().st_ino for p in folder.glob("*.html")}
+    result = tool("html", *sides, cwd=folder)
+    assert (result.returncode, result.stderr) == (0, b"")
+    after = {p: p.stat().st_ino for p in folder.glob("*.html")}
+    written = [p.name for p in after if before.get(p) != after[p]]
+    assert len(written) == 1 and result.stdout.startswith(written[0].encode() + b": ")
+    return written[0]
+
+
+def test_a_comparison_has_a_name_of_its_own(tool, profile, tmp_path):
+    """It does not take the place of the page of one of the two."""
+    folder = tool.folder()
+    after = tmp_path / "after.prof"
+    after.write_bytes(profile.read_bytes())
+    assert compare(tool, folder, after) == "after.html"
+    assert compare(tool, folder, profile, after) == "pmem.4711..after.html"
+    assert compare(tool, folder, after, profile) == "after..pmem.4711.html"
+    assert compare(tool, folder, "%s@0s" % after, "%s@end" % after) == "after@0s..after@end.html"
+    assert compare(tool, folder, "%s@0s" % after, profile) == "after@0s..pmem.4711.html"
+    assert compare(tool, folder, profile, after) == "pmem.4711..after.html"
+
+
+def test_a_default_name_costs_nobody_a_file(tool, profile, tmp_path):
+    for arguments, name in (([profile], "pmem.4711.html"), ([profile, profile], "pmem.4711..pmem.4711.html")):
+        folder = tool.folder()
+        (folder / name).write_text("mine")
+        result = tool("html", *arguments, cwd=folder)
+        assert result.returncode == 1 and result.stderr.startswith(b"pmem html: %s: is there, and no page of pmem" % name.encode())
+        assert (folder / name).read_text() == "mine" and len(os.listdir(folder)) == 1
 
 
 def test_what_cannot_be_written_is_said(tool, profile, tmp_path):

@@ -114,7 +114,7 @@ _pmem() {
 			--sysroot --debug-dir --debuginfod --blame --help
 		;;
 	html)
-		_pmem_profiles "$cur" -o --output --no-source -q --quiet --sysroot --debug-dir --debuginfod --blame --help
+		_pmem_profiles "$cur" -o --output --force --no-source -q --quiet --sysroot --debug-dir --debuginfod --blame --help
 		;;
 	serve)
 		_pmem_profiles "$cur" --port --listen --token-file --sites --sysroot --debug-dir --debuginfod --blame --help

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/new_file.h"
+#include "base/path.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/info_text.h"
@@ -20,12 +21,13 @@
 #include "profile/find.h"
 #include "profile/profile.h"
 
-enum { NEXT = -1, OPTION_HELP = 256, OPTION_NO_SOURCE };
+enum { NEXT = -1, OPTION_HELP = 256, OPTION_NO_SOURCE, OPTION_FORCE };
 
 struct request {
 	const char *names[HTML_SIDES]; /* of the profiles; NULL = the newest */
 	unsigned name_count;
 	const char *output; /* NULL = named after the profile, in the current folder */
+	bool force;
 	bool quiet;
 	bool no_source;
 	struct symbol_options symbols;
@@ -38,6 +40,9 @@ static int set_option(struct request *request, int option, char **argv)
 	switch (option) {
 	case 'o':
 		request->output = optarg;
+		return NEXT;
+	case OPTION_FORCE:
+		request->force = true;
 		return NEXT;
 	case 'q':
 		request->quiet = true;
@@ -58,6 +63,7 @@ static int parse(int argc, char **argv, struct request *request)
 {
 	static const struct option options[] = {
 		{"output", required_argument, NULL, 'o'},
+		{"force", no_argument, NULL, OPTION_FORCE},
 		SYMBOL_OPTIONS_ROWS,
 		{"no-source", no_argument, NULL, OPTION_NO_SOURCE},
 		{"quiet", no_argument, NULL, 'q'},
@@ -80,21 +86,38 @@ static int parse(int argc, char **argv, struct request *request)
 	return NEXT;
 }
 
-/* "dir/pmem.11.prof" -> "pmem.11.html", in the current folder; of a running process's mapping "pmem.11.html" too; to be freed;
- * NULL: no memory. */
-static char *default_output(const struct profile *profile)
+/* "pmem.11" of "dir/pmem.11.prof", and of a running process's mapping too; with "@10m" if that is its moment. */
+static void put_stem(const struct profile *profile, const char *time, FILE *file)
 {
-	const char *slash = strrchr(profile->path, '/');
-	const char *name = slash ? slash + 1 : profile->path, *dot = strrchr(name, '.');
-	char *output;
-	int length;
+	const char *name = path_last_part(profile->path), *dot = strrchr(name, '.');
 
 	if (strncmp(profile->path, "/proc/", 6) == 0)
-		length = asprintf(&output, "pmem.%u.html", (unsigned)profile->header.pid);
+		fprintf(file, "pmem.%u", (unsigned)profile->header.pid);
 	else
-		length = asprintf(&output, "%.*s.html",
-				  (int)(dot ? (size_t)(dot - name) : strlen(name)), name);
-	return length < 0 ? NULL : output;
+		fprintf(file, "%.*s", (int)(dot ? (size_t)(dot - name) : strlen(name)), name);
+	if (!time)
+		return;
+	fputc('@', file);
+	/* No colon: not all systems that a page is sent to have them in names. */
+	for (; *time; time++)
+		fputc(*time == ':' ? '-' : *time, file);
+}
+
+/* "pmem.11.html", of two "pmem.11..pmem.12.html", in the current folder; to be freed; NULL: no memory. */
+static char *default_output(const struct opened *opened)
+{
+	char *output = NULL;
+	size_t size;
+	FILE *file = open_memstream(&output, &size);
+
+	if (!file)
+		return NULL;
+	for (unsigned side = 0; side < opened->page.side_count; side++) {
+		fputs(side > 0 ? ".." : "", file);
+		put_stem(opened->page.sides[side].report->profile, opened->times[side], file);
+	}
+	fputs(".html", file);
+	return fclose(file) == 0 ? output : NULL;
 }
 
 /* As private as the profiles. */
@@ -122,11 +145,14 @@ static void say(const struct request *request, const char *output, const struct 
 }
 
 /* Writes the page to output, which is complete or not there. */
-static bool write_page(struct html_page *page, const char *output, struct error *err)
+static bool write_page(const struct request *request, struct html_page *page, const char *output,
+		       struct error *err)
 {
 	struct new_file file;
 
-	if (!overwrite_with_page(output, err) || !new_file_open(&file, output, mode_of(page), err))
+	if (!(request->force ? overwrite_with_export(output, err)
+			     : overwrite_with_page(output, err)) ||
+	    !new_file_open(&file, output, mode_of(page), err))
 		return false;
 	if (html_write(page, file.file, err))
 		return new_file_keep(&file, err);
@@ -134,20 +160,19 @@ static bool write_page(struct html_page *page, const char *output, struct error 
 	return false;
 }
 
-/* Named after the last profile unless the user has named it. */
-static bool write_output(const struct request *request, struct html_page *page, struct error *err)
+/* Named after the profiles unless the user has named it. */
+static bool write_output(const struct request *request, struct opened *opened, struct error *err)
 {
 	const char *output = request->output;
-	const struct profile *last = page->sides[page->side_count - 1].report->profile;
 	char *made = NULL;
 	struct stat status = {0};
 	bool ok;
 
 	if (!output)
-		output = made = default_output(last);
+		output = made = default_output(opened);
 	if (!output)
 		return error_set(err, "no memory");
-	ok = write_page(page, output, err);
+	ok = write_page(request, &opened->page, output, err);
 	if (ok && stat(output, &status) == 0)
 		say(request, output, &status);
 	free(made);
@@ -204,7 +229,7 @@ static bool make_page(const struct request *request, struct work *work, struct e
 	work->opened.page.no_source = request->no_source;
 	return (request->name_count == HTML_SIDES ? open_two(request, work, err)
 						  : open_one(request, work, err)) &&
-	       write_output(request, &work->opened.page, err);
+	       write_output(request, &work->opened, err);
 }
 
 static int run(const struct request *request)

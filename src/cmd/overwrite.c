@@ -58,7 +58,10 @@ bool overwrite_with_page(const char *path, struct error *err)
 	if (strcmp(path, "-") == 0 || !is_regular(path, &status) || status.st_size == 0 ||
 	    begins_with(path, HTML_BEGINNING))
 		return true;
-	return error_set(err, "%s: is there, and no page of pmem; choose a name with -o", path);
+	return error_set(err,
+			 "%s: is there, and no page of pmem; choose another name with -o, or "
+			 "replace it with --force",
+			 path);
 }
 
 bool overwrite_with_export(const char *path, struct error *err)

@@ -121,10 +121,12 @@ const struct cmd cmd_table[] = {
 	 "is taken, of several the one chosen from a list; DIR: of those recorded there.\n"},
 	{"html", cmd_html, "[OPTION...] [FILE|PID|DIR [FILE|PID|DIR]]",
 	 "make a page for the browser: timeline, flame graph, tables",
-	 "  -o, --output FILE       default: the profile's name with .html, in the current\n"
-	 "                          folder; - is standard output\n"
+	 "  -o, --output FILE       default: the profile's name with .html, of two\n"
+	 "                          BEFORE..AFTER.html, in the current folder; - is\n"
+	 "                          standard output\n"
+	 "      --force             replace also a file that is no page of pmem\n"
 	 "      --no-source         no source lines in the page\n"
-	 "  -q, --quiet             do not say how large it is\n",
+	 "  -q, --quiet             do not say what was written, and how large it is\n",
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              the most used options\n",
 	 "Of two profiles the page shows what changed from the first to the second; of one\n"
