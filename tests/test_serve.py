@@ -100,6 +100,51 @@ def test_pprof(tool, server, served, where):
     assert made.default == "alloc_space" and found == sums
 
 
+def test_pprof_says_whose_it_is(tool, programs, tmp_path):
+    """Without ?pid= that of the process that was started last, though its number be the smallest."""
+    started = []
+    try:
+        for name in ("first process.prof", "second.prof"):
+            if started and os.geteuid() == 0 and started[0].pid > 2000:
+                with open("/proc/sys/kernel/ns_last_pid", "w") as file:
+                    file.write("1000")
+            started.append(pmem_serve.Served(tool, programs("served.c"), tmp_path, name))
+        first, second = started
+        with pmem_serve.Server(tool, tmp_path) as server:
+            whose = "second.prof; pid=%d" % second.pid
+            for path in ("debug/pprof/heap", "debug/pprof/allocs", "debug/pprof/heap?seconds=1", "p/second.prof/debug/pprof/heap"):
+                assert server.get(path).headers["Pmem-Profile"] == whose, path
+            named = server.get("debug/pprof/heap?pid=%d" % first.pid)
+            assert named.headers["Pmem-Profile"] == "first%%20process.prof; pid=%d" % first.pid
+            assert "Pmem-Profile" not in server.get("metrics").headers
+            second.end()
+            eventually(lambda: server.get("debug/pprof/heap").headers["Pmem-Profile"], named.headers["Pmem-Profile"])
+    finally:
+        for process in started:
+            process.end()
+
+
+def test_labels_of_the_metrics_are_bounded(tool, tmp_path):
+    """And cut between two characters."""
+    made = pmem_profile.Profile()
+    made.header(pid=4711, program="/srv/" + "a" + "\u00e9" * 1000)
+    module = made.module("/srv/" + "lib" * 50 + ".so", b"id")
+    for i in range(120):
+        made.count_wide(thread=0, stack=made.stack([(module, 0x1000 + 16 * i)], hook=0), alloc_count=1, alloc_bytes=100 + i)
+    made.save(tmp_path / "long.prof")
+    for options, count in (([], 10), (["--sites", 100], 100)):
+        with pmem_serve.Server(tool, *options, tmp_path / "long.prof") as server:
+            found = server.metrics()
+        labels = list(found["pmem_site_live_bytes"])
+        assert len(labels) == count
+        for label in labels:
+            assert [name for name, _ in label] == ["pid", "program", "site"]
+            assert all(len(value.encode()) <= 200 for _, value in label)
+            assert dict(label)["program"] == "a" + "\u00e9" * 99
+    result = tool("serve", "--sites", 101)
+    assert (result.returncode, result.stderr.splitlines()[0]) == (2, b"pmem serve: --sites 101: no number up to 100")
+
+
 def signed(value):
     return value - (1 << 64) if value >= 1 << 63 else value
 

@@ -143,7 +143,8 @@ const struct cmd cmd_table[] = {
 	 "Prints the address, which holds a secret, and runs until it is interrupted.\n"
 	 "Without an argument all recorded processes are shown, and the profiles in the\n"
 	 "current folder.  Below the address: metrics (Prometheus), debug/pprof/heap and\n"
-	 "debug/pprof/allocs (go tool pprof).\n"},
+	 "debug/pprof/allocs (go tool pprof): of the process that was named, else of the\n"
+	 "youngest that runs; ?pid=PID chooses.\n"},
 	{"bundle", cmd_bundle, "[OPTION...] [FILE|PID|DIR]",
 	 "put a profile and all its names into one file that opens anywhere",
 	 "  -o, --output FILE       default: the profile's name with .bundle, in the\n"

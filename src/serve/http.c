@@ -184,6 +184,8 @@ static struct MHD_Response *new_response(struct rendered *rendered)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, rendered->tag);
 	if (rendered->location)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, rendered->location);
+	if (rendered->profile)
+		MHD_add_response_header(response, "Pmem-Profile", rendered->profile);
 	if (rendered->status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
 	return response;

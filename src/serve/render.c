@@ -7,6 +7,7 @@
  */
 #include "serve/render.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,6 +258,21 @@ static bool write_pprof(const struct render *render, const struct export_source 
 	return ok;
 }
 
+/* "pmem.11.prof; pid=11", as it may stand in a header; to be freed; NULL: no memory. */
+static char *header_of(const struct subject *subject)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		return NULL;
+	links_put_id(file, subject->id);
+	if (subject->pid)
+		fprintf(file, "; pid=%" PRIu32, subject->pid);
+	return fclose(file) == 0 ? text : NULL;
+}
+
 /* base NULL: of the whole time. */
 static struct rendered *make_pprof(const struct render *render, const struct route *route,
 				   const struct profile *base)
@@ -265,6 +281,7 @@ static struct rendered *make_pprof(const struct render *render, const struct rou
 		.value = route->kind == ROUTE_ALLOCS ? EXPORT_ALLOC : EXPORT_LIVE, .base = base};
 	struct subject *subject = find_or_main(render, route->id);
 	struct error err = {""};
+	struct rendered *rendered;
 	struct profile *profile;
 	struct bounded bounded;
 	bool ok;
@@ -279,7 +296,10 @@ static struct rendered *make_pprof(const struct render *render, const struct rou
 		ok = write_pprof(render, &source, bounded.file, &err);
 	}
 	profile_close(profile);
-	return bounded.file ? finish(&bounded, ok, RENDERED_GZIP, &err) : NULL;
+	rendered = bounded.file ? finish(&bounded, ok, RENDERED_GZIP, &err) : NULL;
+	if (rendered)
+		rendered->profile = header_of(subject);
+	return rendered;
 }
 
 /* The profile at the beginning of the time that is asked for; its end will be of the same one.  NULL: *rendered says why not. */

@@ -50,6 +50,7 @@ void rendered_release(struct rendered *rendered)
 		return;
 	free(rendered->bytes);
 	free(rendered->location);
+	free(rendered->profile);
 	free(rendered);
 }
 

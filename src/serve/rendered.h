@@ -29,7 +29,8 @@ struct rendered {
 	enum rendered_form form;
 	char *bytes;
 	size_t size;
-	char *location;		     /* of a redirection, relative; NULL = none */
+	char *location; /* of a redirection, relative; NULL = none */
+	char *profile; /* whose profile it is, for a header: as it may stand there; NULL = of none */
 	char tag[RENDERED_TAG_SIZE]; /* of what it says; "" = none */
 	/* It says the same for ever, or until what it was made of changes: see stamp. */
 	bool is_final;

@@ -96,6 +96,7 @@ static void look_at(struct subject *subject)
 	if (pread(fd, &header, sizeof(header), 0) == (ssize_t)sizeof(header) &&
 	    memcmp(header.magic, FORMAT_MAGIC, sizeof(header.magic)) == 0) {
 		subject->pid = header.pid;
+		subject->start_ns = header.start_realtime_ns;
 		subject->is_running = running_records(&header, subject->path, subject->inode);
 	}
 	subject->was_running |= subject->is_running;
@@ -222,6 +223,9 @@ static int compare(const void *a, const void *b)
 		return rank(left) < rank(right) ? -1 : 1;
 	if (left->changed_ns != right->changed_ns && !left->is_running)
 		return left->changed_ns > right->changed_ns ? -1 : 1;
+	/* Numbers of processes begin anew one day. */
+	if (left->start_ns != right->start_ns)
+		return left->start_ns > right->start_ns ? -1 : 1;
 	return left->pid != right->pid ? (left->pid > right->pid ? -1 : 1)
 				       : strcmp(left->id, right->id);
 }

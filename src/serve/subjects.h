@@ -41,6 +41,7 @@ struct subject {
 	char *label;	     /* of a moment: the time of day */
 	char *of;	     /* of a moment: the id of what was remembered */
 	uint64_t changed_ns; /* of the file */
+	uint64_t start_ns;   /* of recording, CLOCK_REALTIME; 0 = not known */
 	struct subject_summary summary;
 };
 
