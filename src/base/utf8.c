@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct row {
 	uint8_t first;	/* from here on, up to the next row */
@@ -44,4 +45,13 @@ unsigned utf8_length(const char *text)
 		if (!is_between(bytes[i], 0x80, 0xbf))
 			return 0;
 	return row->length;
+}
+
+void utf8_cut(char *text, size_t most)
+{
+	if (strlen(text) <= most)
+		return;
+	while (most > 0 && is_between((uint8_t)text[most], 0x80, 0xbf))
+		most--;
+	text[most] = '\0';
 }

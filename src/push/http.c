@@ -291,6 +291,7 @@ static bool set_credentials(struct http *http, struct error *err)
 	const struct http_options *options = http->options;
 	char *line = NULL;
 	const char *token = options->token;
+	bool ok = true;
 
 	if (options->user) {
 		curl_easy_setopt(http->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
@@ -306,11 +307,11 @@ static bool set_credentials(struct http *http, struct error *err)
 	if (token) {
 		curl_easy_setopt(http->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
 		curl_easy_setopt(http->easy, CURLOPT_XOAUTH2_BEARER, token);
-		if (token[0])
-			secrets_keep(&http->secrets, token);
+		ok = !token[0] || secrets_renew(&http->secrets, token) ||
+		     error_set(err, "no memory");
 	}
 	free(line);
-	return true;
+	return ok;
 }
 
 static bool set_request_headers(struct http *http, const struct spool_head *head, struct error *err)

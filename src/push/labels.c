@@ -120,8 +120,8 @@ static bool add_default(struct labels *labels, const struct labels *given, const
 	if (find(given, name) || !value[0])
 		return true;
 	clean = clean_text(value, "");
-	if (clean && strlen(clean) > LABELS_VALUE_MAX)
-		clean[LABELS_VALUE_MAX] = '\0';
+	if (clean)
+		utf8_cut(clean, LABELS_VALUE_MAX);
 	return add(labels, strdup(name), clean, &(struct error){""});
 }
 

@@ -10,33 +10,103 @@
 
 enum { BEGINNING_MIN = 4 }; /* bytes; no fewer than the stars that take their place */
 
+static void free_text(char *text)
+{
+	explicit_bzero(text, strlen(text));
+	free(text);
+}
+
 void secrets_free(struct secrets *secrets)
 {
-	unsigned i;
-
-	for (i = 0; i < secrets->count; i++) {
-		explicit_bzero(secrets->items[i], strlen(secrets->items[i]));
-		free(secrets->items[i]);
-	}
+	for (unsigned i = 0; i < secrets->count; i++)
+		free_text(secrets->items[i].text);
+	free(secrets->items);
 	*secrets = (struct secrets){0};
 }
 
-const char *secrets_keep(struct secrets *secrets, const char *text)
+/* NULL: it is not there. */
+static struct secret *find(const struct secrets *secrets, const char *text)
 {
-	unsigned i;
+	for (unsigned i = 0; i < secrets->count; i++)
+		if (strcmp(secrets->items[i].text, text) == 0)
+			return &secrets->items[i];
+	return NULL;
+}
 
-	for (i = 0; i < secrets->count; i++)
-		if (strcmp(secrets->items[i], text) == 0)
-			return secrets->items[i];
-	if (secrets->count == SECRETS_MAX) { /* tokens that were renewed: the oldest goes */
-		explicit_bzero(secrets->items[0], strlen(secrets->items[0]));
-		free(secrets->items[0]);
-		memmove(secrets->items, secrets->items + 1,
-			(SECRETS_MAX - 1) * sizeof(secrets->items[0]));
-		secrets->count--;
+static bool add(struct secrets *secrets, const char *text, bool is_former)
+{
+	unsigned room = secrets->room ? 2 * secrets->room : 16;
+	struct secret *grown;
+	char *copy;
+
+	if (secrets->count == secrets->room) {
+		grown = realloc(secrets->items, room * sizeof(*grown));
+		if (!grown)
+			return false;
+		secrets->items = grown;
+		secrets->room = room;
 	}
-	secrets->items[secrets->count] = strdup(text);
-	return secrets->items[secrets->count] ? secrets->items[secrets->count++] : NULL;
+	copy = strdup(text);
+	if (!copy)
+		return false;
+	secrets->items[secrets->count++] = (struct secret){copy, is_former};
+	return true;
+}
+
+bool secrets_keep(struct secrets *secrets, const char *text)
+{
+	struct secret *known = find(secrets, text);
+
+	if (!known)
+		return add(secrets, text, false);
+	if (known->is_former)
+		secrets->former -= strlen(text);
+	known->is_former = false;
+	return true;
+}
+
+static void remove_at(struct secrets *secrets, unsigned at)
+{
+	secrets->count--;
+	memmove(&secrets->items[at], &secrets->items[at + 1],
+		(secrets->count - at) * sizeof(*secrets->items));
+}
+
+/* All but the last of all, which is the newest. */
+static void forget_former(struct secrets *secrets)
+{
+	unsigned i = 0;
+
+	while (secrets->former > SECRETS_FORMER && i + 1 < secrets->count) {
+		char *text = secrets->items[i].text;
+
+		if (!secrets->items[i].is_former) {
+			i++;
+			continue;
+		}
+		secrets->former -= strlen(text);
+		free_text(text);
+		remove_at(secrets, i);
+	}
+}
+
+bool secrets_renew(struct secrets *secrets, const char *text)
+{
+	struct secret *known = find(secrets, text), last;
+
+	if (known && !known->is_former)
+		return true;
+	if (known) { /* as new as it can be */
+		last = *known;
+		remove_at(secrets, (unsigned)(known - secrets->items));
+		secrets->items[secrets->count++] = last;
+		return true;
+	}
+	if (!add(secrets, text, true))
+		return false;
+	secrets->former += strlen(text);
+	forget_former(secrets);
+	return true;
 }
 
 static bool is_clean(const char *text)
@@ -83,17 +153,16 @@ static void hide_beginning(const char *secret, char *text)
 
 void secrets_hide(const struct secrets *secrets, char *text)
 {
-	unsigned i;
-
-	for (i = 0; i < secrets->count; i++) {
-		size_t length = strlen(secrets->items[i]), shown = length < 3 ? length : 3;
+	for (unsigned i = 0; i < secrets->count; i++) {
+		const char *secret = secrets->items[i].text;
+		size_t length = strlen(secret), shown = length < 3 ? length : 3;
 		char *found = text;
 
-		while (length > 0 && (found = strstr(found, secrets->items[i])) != NULL) {
+		while (length > 0 && (found = strstr(found, secret)) != NULL) {
 			memset(found, '*', shown);
 			memmove(found + shown, found + length, strlen(found + length) + 1);
 			found += shown;
 		}
-		hide_beginning(secrets->items[i], text);
+		hide_beginning(secret, text);
 	}
 }

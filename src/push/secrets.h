@@ -12,18 +12,30 @@
 
 #include "base/error.h"
 
-enum { SECRETS_MAX = 24, SECRETS_SIZE_MAX = 64 * 1024 };
+/* SECRETS_FORMER: bytes of tokens that were renewed since. */
+enum { SECRETS_SIZE_MAX = 64 * 1024, SECRETS_FORMER = 1 << 20 };
+
+struct secret {
+	char *text;
+	bool is_former; /* or will be: a token that is renewed now and then */
+};
 
 /* Zeroed is empty. */
 struct secrets {
-	char *items[SECRETS_MAX];
+	struct secret *items;
 	unsigned count;
+	unsigned room;
+	size_t former; /* bytes of those that were renewed, and of the newest of them */
 };
 
 void secrets_free(struct secrets *secrets);
 
-/* Remembers one, which is to be hidden; beyond SECRETS_MAX the oldest is forgotten.  Returns the copy; NULL: no memory. */
-const char *secrets_keep(struct secrets *secrets, const char *text);
+/* Remembers one, which is to be hidden from now on.  False: no memory, so that it must not be sent. */
+bool secrets_keep(struct secrets *secrets, const char *text);
+
+/* The same of one that is renewed now and then.  A server may speak of former ones too: they are forgotten, the oldest first, when they have
+ * more than SECRETS_FORMER bytes; the newest, and what was given to secrets_keep(), never. */
+bool secrets_renew(struct secrets *secrets, const char *text);
 
 /* The first line of a file, without its end: to be freed.  NULL: it cannot be read, is empty, or has control characters. */
 char *secrets_read_line(const char *path, struct error *err);

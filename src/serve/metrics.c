@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "core/version.h"
 #include "export/clean.h"
 #include "export/export.h"
@@ -81,25 +82,13 @@ struct process_figures {
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* Cut where a character begins. */
-static void cut(char *text)
-{
-	size_t length = LABEL_MAX;
-
-	if (strlen(text) <= LABEL_MAX)
-		return;
-	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
-		length--;
-	text[length] = '\0';
-}
-
 /* A copy as a label may have it, to be freed: no control characters, and of a bounded length.  NULL: no memory. */
 static char *label_text(const char *text)
 {
 	char *clean = clean_text(text, "");
 
 	if (clean)
-		cut(clean);
+		utf8_cut(clean, LABEL_MAX);
 	return clean;
 }
 

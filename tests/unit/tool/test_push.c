@@ -238,6 +238,7 @@ static void test_urls(void **state)
 
 static void test_labels(void **state)
 {
+	char host[LABELS_VALUE_MAX + 100] = "x";
 	struct labels given = {0}, all;
 	struct model *model = model_new();
 	struct error err = {""};
@@ -255,6 +256,14 @@ static void test_labels(void **state)
 	assert_string_equal(all.items[0].value, "a?b");
 	assert_string_equal(labels_find(&all, "zone"), "1=2");
 	assert_null(labels_find(&all, "pid"));
+	labels_free(&all);
+	/* Cut between two characters of two bytes. */
+	for (size_t i = 0; i + 2 < sizeof(host); i += 2)
+		memcpy(host + 1 + i, "\xc3\xa9", 2);
+	model->profile.host = host;
+	assert_true(labels_of(&all, &given, &model->profile, &err));
+	assert_int_equal(strlen(labels_find(&all, "host")), LABELS_VALUE_MAX - 1);
+	assert_memory_equal(labels_find(&all, "host"), host, LABELS_VALUE_MAX - 1);
 	labels_free(&all);
 	labels_free(&given);
 	free(model);
@@ -284,20 +293,60 @@ static void test_secrets_are_hidden(void **state)
 {
 	struct secrets secrets = {0};
 	char text[] = "a hunter2 and hunter2hunter2, x";
-	int i;
 
 	(void)state;
-	assert_non_null(secrets_keep(&secrets, "hunter2"));
-	assert_non_null(secrets_keep(&secrets, "x"));
+	assert_true(secrets_keep(&secrets, "hunter2"));
+	assert_true(secrets_keep(&secrets, "x"));
 	secrets_hide(&secrets, text);
 	assert_string_equal(text, "a *** and ******, *");
-	for (i = 0; i < 2 * SECRETS_MAX; i++) {
-		char one[16];
+	secrets_free(&secrets);
+}
 
-		snprintf(one, sizeof(one), "s%d", i);
-		assert_non_null(secrets_keep(&secrets, one));
+static bool is_hidden(const struct secrets *secrets, const char *secret)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s", secret);
+	secrets_hide(secrets, text);
+	return strcmp(text, "***") == 0;
+}
+
+/* However many there are, what is still used is never forgotten; of tokens that were renewed the oldest are. */
+static void test_secrets_in_use_stay_hidden(void **state)
+{
+	struct secrets secrets = {0};
+	char name[SECRETS_FORMER / 64 + 1], token[16];
+	unsigned i;
+
+	(void)state;
+	assert_true(secrets_renew(&secrets, "first-token"));
+	for (i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "header-%u-end", i);
+		assert_true(secrets_keep(&secrets, name));
 	}
-	assert_int_equal(secrets.count, SECRETS_MAX);
+	for (i = 0; i < 1000; i++) {
+		snprintf(token, sizeof(token), "token-%u-end", i);
+		assert_true(secrets_renew(&secrets, token) && secrets_renew(&secrets, token));
+	}
+	assert_int_equal(secrets.count, 1101);
+	assert_true(is_hidden(&secrets, "first-token") && is_hidden(&secrets, "token-0-end"));
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	for (i = 0; i < 100; i++) {
+		memcpy(name, i % 2 ? "odd" : "even", 3);
+		name[4] = (char)('!' + i / 2);
+		assert_true(secrets_renew(&secrets, name));
+		assert_true(secrets.former <= SECRETS_FORMER);
+	}
+	assert_false(is_hidden(&secrets, "first-token") || is_hidden(&secrets, "token-999-end"));
+	assert_true(is_hidden(&secrets, "header-0-end") && is_hidden(&secrets, "header-99-end"));
+	assert_int_equal(secrets.count, 100 + 64);
+	/* One that came again is the newest. */
+	assert_true(secrets_renew(&secrets, secrets.items[100].text));
+	memcpy(name, "end", 3);
+	assert_true(secrets_renew(&secrets, name));
+	assert_int_equal(secrets.count, 100 + 64);
+	assert_int_equal(secrets.items[162].text[0], 'e');
 	secrets_free(&secrets);
 }
 
@@ -308,7 +357,7 @@ static void test_secrets_that_were_cut_off_are_hidden(void **state)
 	     all[] = "eyJhbGciOiJIUzI1NiJ9";
 
 	(void)state;
-	assert_non_null(secrets_keep(&secrets, "eyJhbGciOiJIUzI1NiJ9"));
+	assert_true(secrets_keep(&secrets, "eyJhbGciOiJIUzI1NiJ9"));
 	secrets_hide(&secrets, cut);
 	assert_string_equal(cut, "invalid token: ***");
 	secrets_hide(&secrets, least);
@@ -333,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_waiting_doubles_and_has_limits),
 		cmocka_unit_test(test_secrets_are_hidden),
+		cmocka_unit_test(test_secrets_in_use_stay_hidden),
 		cmocka_unit_test(test_secrets_that_were_cut_off_are_hidden),
 	};
 

@@ -67,11 +67,28 @@ static void invalid(void **state)
 	assert_int_equal(utf8_length("\xc3("), 0);
 }
 
+/* What is left of "a\u00e9\u20ac\U0001f600b" if it may have so many bytes. */
+static void cut_between_characters(void **state)
+{
+	static const char all[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z";
+	static const size_t left[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+	char text[sizeof(all)];
+
+	(void)state;
+	for (size_t most = 0; most < sizeof(left) / sizeof(*left); most++) {
+		memcpy(text, all, sizeof(all));
+		utf8_cut(text, most);
+		assert_int_equal(strlen(text), left[most]);
+		assert_memory_equal(text, all, left[most]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_character),
 		cmocka_unit_test(invalid),
+		cmocka_unit_test(cut_between_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
