@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 import urllib.parse
 
 import pytest
@@ -143,6 +144,62 @@ def test_labels_of_the_metrics_are_bounded(tool, tmp_path):
             assert dict(label)["program"] == "a" + "\u00e9" * 99
     result = tool("serve", "--sites", 101)
     assert (result.returncode, result.stderr.splitlines()[0]) == (2, b"pmem serve: --sites 101: no number up to 100")
+
+
+# -- what it costs ------------------------------------------------------------------------------------
+COUNTER = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void count(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char line[300];
+	int fd = syscall(2, getenv("COUNTED"), O_WRONLY | O_CREAT | O_APPEND, 0600);
+	snprintf(line, sizeof(line), "%s\n", name);
+	if (write(fd, line, strlen(line)) < 0)
+		abort();
+	close(fd);
+}
+#define WRAP(open) int open(const char *path, int flags, ...) \
+{ static int (*next)(const char *, int, ...); va_list a; va_start(a, flags); int mode = flags & O_CREAT ? va_arg(a, int) : 0; va_end(a); \
+  if (!next) next = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, #open); count(path); return next(path, flags, mode); }
+WRAP(open)
+WRAP(open64)
+"""
+
+
+def test_what_is_known_is_not_looked_up_again(tool, programs, tmp_path):
+    """Names, in the files of modules: once for all answers.  What the resident set consists of: each five seconds at most."""
+    (tmp_path / "counter.c").write_text(COUNTER)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-w", "-o", tmp_path / "counter.so", tmp_path / "counter.c", "-ldl"], check=True)
+    counted = tmp_path / "counted"
+    program = shutil.copy(programs("served.c"), tmp_path / "countable")
+    served = pmem_serve.Served(tool, program, tmp_path)
+    paths = ["p/%d/data", "p/%d/debug/pprof/heap", "p/%d/", "p/%d/debug/pprof/allocs", "metrics"]
+    try:
+        served.tell("k 10")
+        preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), str(tmp_path / "counter.so")]))
+        # AddressSanitizer would be first.
+        env = {"LD_PRELOAD": preload, "COUNTED": str(counted), "ASAN_OPTIONS": "verify_asan_link_order=0"}
+        with pmem_serve.Server(tool, served.pid, env=env) as server:
+            began, opened = time.monotonic(), []
+            for path in paths:
+                assert server.get(path % served.pid if "%" in path else path).status == 200
+                opened.append(counted.read_text().split("\n"))
+            took = time.monotonic() - began
+            assert 1 <= opened[-1].count("smaps") <= 1 + took / 5
+            assert opened[0].count("countable") >= 1
+            served.tell("k 10")
+            eventually(lambda: state(server, served), totals(report(tool, served.pid)))
+            assert counted.read_text().split("\n").count("countable") == opened[0].count("countable")
+    finally:
+        served.end()
 
 
 def signed(value):

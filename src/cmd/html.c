@@ -189,7 +189,7 @@ struct work {
 
 static bool open_one(const struct request *request, struct work *work, struct error *err)
 {
-	struct opened_how how = {&request->symbols.symbols, info_text_print};
+	struct opened_how how = {&request->symbols.symbols, info_text_print, NULL};
 	const char *name = request->names[0];
 	struct profile *profile;
 
@@ -204,7 +204,7 @@ static bool open_one(const struct request *request, struct work *work, struct er
 
 static bool open_two(const struct request *request, struct work *work, struct error *err)
 {
-	struct opened_how how = {&request->symbols.symbols, info_text_print};
+	struct opened_how how = {&request->symbols.symbols, info_text_print, NULL};
 	struct diff_moment *moments = work->moments;
 	struct profile *profile;
 

@@ -148,7 +148,7 @@ int cmd_serve(int argc, char **argv)
 
 	if (code == NEXT)
 		code = symbol_options_finish("serve");
-	request.serve.how = (struct opened_how){&request.symbols.symbols, info_text_print};
+	request.serve.how = (struct opened_how){&request.symbols.symbols, info_text_print, NULL};
 	if (code == NEXT)
 		code = run(&request);
 	symbol_options_free(&request.symbols);

@@ -27,6 +27,21 @@ static char *facts_of(const struct profile *profile, const struct opened_how *ho
 	return text;
 }
 
+static struct names *find_names(const struct profile *profile, const struct opened_how *how)
+{
+	return how->keeper ? how->keeper->take(how->keeper, profile)
+			   : names_new_with(profile, how->symbols);
+}
+
+static const struct rss *find_rss(const struct profile *profile, const struct opened_how *how,
+				  struct rss *rss)
+{
+	bool is_known = how->keeper ? how->keeper->rss(how->keeper, profile, rss)
+				    : rss_of(profile, rss, &(struct error){""});
+
+	return is_known ? rss : NULL;
+}
+
 /* names: those of the same profile, if it is there already. */
 static bool add(struct opened *opened, struct profile *profile, struct names *names,
 		const struct opened_how *how, struct error *err)
@@ -38,13 +53,18 @@ static bool add(struct opened *opened, struct profile *profile, struct names *na
 	opened->options = (struct report_options){.view = "json", .key = SITES_KEYS};
 	opened->out = (struct output){.file = stdout, .width = WIDTH};
 	opened->profiles[side] = profile;
+	opened->keeper = how->keeper;
 	*report = (struct report){
 		.profile = profile, .options = &opened->options, .out = &opened->out};
-	report->names = names ? names : names_new_with(profile, how->symbols);
+	report->names = names ? names : find_names(profile, how);
 	opened->facts[side] = facts_of(profile, how);
 	if (!report->names || !opened->facts[side])
 		return error_set(err, "%s: no memory for names", profile->path);
-	opened->page.sides[side] = (struct side){.report = report, .facts = opened->facts[side]};
+	opened->page.sides[side] = (struct side){
+		.report = report,
+		.facts = opened->facts[side],
+		.rss = find_rss(profile, how, &opened->rss[side]),
+	};
 	return report_open(report, err);
 }
 
@@ -122,7 +142,11 @@ void opened_close(struct opened *opened)
 	for (unsigned side = 0; side < HTML_SIDES; side++) {
 		if (side > 0 && opened->profiles[side] == opened->profiles[0])
 			continue;
-		names_free(opened->reports[side].names);
+		if (opened->keeper && opened->reports[side].names)
+			opened->keeper->give(opened->keeper, opened->reports[side].names,
+					     opened->profiles[side]);
+		else
+			names_free(opened->reports[side].names);
 		if (opened->profiles[side])
 			profile_close(opened->profiles[side]);
 	}

@@ -10,12 +10,25 @@
 #include "base/output.h"
 #include "page/html.h"
 #include "profile/profile.h"
+#include "profile/rss.h"
 #include "symbol/symbols.h"
+
+/* What is known of a process from one page to the next. */
+struct opened_keeper {
+	/* Names of a profile; NULL: no memory. */
+	struct names *(*take)(struct opened_keeper *keeper, const struct profile *profile);
+	/* Takes names over; the profile, which they were taken for, is closed next. */
+	void (*give)(struct opened_keeper *keeper, struct names *names,
+		     const struct profile *profile);
+	/* As rss_of(), or what that was a moment ago. */
+	bool (*rss)(struct opened_keeper *keeper, const struct profile *profile, struct rss *rss);
+};
 
 struct opened_how {
 	const struct symbols_options *symbols; /* where names come from */
 	/* Prints the lines of `pmem info`. */
 	void (*print_facts)(const struct profile *profile, const struct output *out);
+	struct opened_keeper *keeper; /* NULL: all is found out for this page; else it must outlive the page */
 };
 
 /* All 0 = nothing is open. */
@@ -23,6 +36,8 @@ struct opened {
 	struct profile *profiles[HTML_SIDES];
 	struct report reports[HTML_SIDES];
 	char *facts[HTML_SIDES];
+	struct rss rss[HTML_SIDES];
+	struct opened_keeper *keeper;
 	const char *times[HTML_SIDES]; /* for opened_compare(): of the moments, as given; NULL = the end */
 	struct side_moment moments[HTML_SIDES];
 	struct report_options options;

@@ -353,33 +353,34 @@ static void put_rss_line(struct json *json, const char *what, int64_t bytes)
 }
 
 /* The parts of the resident set, and the cause in words; null: not known.  As `pmem report --rss` has it. */
-static void put_rss(const struct profile *profile, struct json *json)
+static void put_rss(const struct side *side, struct json *json)
 {
-	struct rss rss;
+	const struct rss *rss = side->rss;
 	char *text = NULL;
 	size_t size;
 	FILE *file;
 
 	json_key(json, "rss");
-	file = rss_of(profile, &rss, &(struct error){""}) ? open_memstream(&text, &size) : NULL;
+	file = rss ? open_memstream(&text, &size) : NULL;
 	if (!file) {
 		json_null(json);
 		return;
 	}
-	rss_words_print(profile, &rss, file);
+	rss_words_print(side->report->profile, rss, file);
 	fclose(file);
 	json_object(json);
 	json_key_string(json, "words", text);
-	json_key_uint(json, "total", rss.lines.total);
+	json_key_uint(json, "total", rss->lines.total);
 	json_key(json, "lines");
 	json_array(json);
 	for (int line = 0; line < FORMAT_RSS_KINDS; line++)
-		if (rss.lines.lines[line] > 0)
-			put_rss_line(json, rss_words_line(line), (int64_t)rss.lines.lines[line]);
-	if (waterfall_unexplained(&rss.lines) != 0)
+		if (rss->lines.lines[line] > 0)
+			put_rss_line(json, rss_words_line(line), (int64_t)rss->lines.lines[line]);
+	if (waterfall_unexplained(&rss->lines) != 0)
 		put_rss_line(json,
-			     waterfall_unexplained(&rss.lines) > 0 ? "unexplained" : "counted twice",
-			     waterfall_unexplained(&rss.lines));
+			     waterfall_unexplained(&rss->lines) > 0 ? "unexplained"
+								    : "counted twice",
+			     waterfall_unexplained(&rss->lines));
 	json_end(json);
 	json_end(json);
 	free(text);
@@ -398,6 +399,6 @@ void side_json(const struct side *side, struct json *json)
 	put_threads(report->profile, json);
 	put_histogram(report, "sizes", sizes_of, json);
 	put_histogram(report, "lifetimes", lifetimes_of, json);
-	put_rss(report->profile, json);
+	put_rss(side, json);
 	json_end(json);
 }

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "page/call_tree.h"
 #include "page/columns.h"
+#include "profile/rss.h"
 #include "report/report.h"
 
 /* What is compared is a moment of one of two sides at least; this is of one of them. */
@@ -26,6 +27,7 @@ struct side {
 	const char *label;     /* what it is called beside another one; NULL = there is none */
 	const struct side_moment *moment; /* NULL: the end, as beside it */
 	const char *facts;		  /* the lines of `pmem info` */
+	const struct rss *rss;		  /* what the resident set consists of; NULL: not known */
 	struct call_tree_stacks stacks;
 };
 

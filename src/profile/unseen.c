@@ -34,31 +34,84 @@ static struct elf_build_id build_id_of(const struct profile *profile)
 	return id;
 }
 
-/* Without a build-id a file that was changed since is another one. */
-static bool is_that_file(int fd, const struct profile *profile, const struct elf_build_id *id)
-{
-	struct stat st;
+/* What a file said.  Who watches a process asks for its words again and again. */
+struct reading {
+	struct stat status;
+	struct elf_build_id id;
+	struct allocators found;
+	bool done;
+};
 
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-		return false;
-	return id->size || (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) <
-				   profile->header.start_realtime_ns;
+enum { READINGS = 16 };
+
+static struct reading readings[READINGS];
+static unsigned reading_count; /* in all; the oldest goes */
+
+static bool is_of(const struct reading *reading, const struct stat *status,
+		  const struct elf_build_id *id)
+{
+	const struct stat *known = &reading->status;
+
+	return known->st_dev == status->st_dev && known->st_ino == status->st_ino &&
+	       known->st_size == status->st_size &&
+	       known->st_ctim.tv_sec == status->st_ctim.tv_sec &&
+	       known->st_ctim.tv_nsec == status->st_ctim.tv_nsec && reading->id.size == id->size &&
+	       memcmp(reading->id.bytes, id->bytes, id->size) == 0;
+}
+
+static const struct reading *find_reading(const struct stat *status, const struct elf_build_id *id)
+{
+	for (unsigned i = 0; i < READINGS && i < reading_count; i++)
+		if (is_of(&readings[i], status, id))
+			return &readings[i];
+	return NULL;
+}
+
+/* Without a build-id a file that was changed since is another one. */
+static bool is_that_file(const struct stat *status, const struct profile *profile,
+			 const struct elf_build_id *id)
+{
+	return S_ISREG(status->st_mode) &&
+	       (id->size || (uint64_t)status->st_mtim.tv_sec * UINT64_C(1000000000) <
+				    profile->header.start_realtime_ns);
+}
+
+/* NULL: it is not there, or no longer what ran. */
+static const struct reading *read_file(const struct profile *profile, const struct elf_build_id *id)
+{
+	int fd = open(profile->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct reading *reading = &readings[reading_count % READINGS];
+	struct stat status;
+	bool is_right;
+
+	if (fd < 0)
+		return NULL;
+	is_right = fstat(fd, &status) == 0 && is_that_file(&status, profile, id);
+	if (is_right) {
+		*reading = (struct reading){.status = status, .id = *id};
+		reading->done = allocators_read(fd, id, &reading->found);
+		reading_count++;
+	}
+	close(fd);
+	return is_right ? reading : NULL;
 }
 
 static bool read_program(const struct profile *profile, struct allocators *found)
 {
 	const struct elf_build_id id = build_id_of(profile);
-	bool done;
-	int fd;
+	const struct reading *reading;
+	struct stat status;
 
-	if (profile->program[0] != '/')
+	if (profile->program[0] != '/' || stat(profile->program, &status) != 0 ||
+	    !is_that_file(&status, profile, &id))
 		return false;
-	fd = open(profile->program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
+	reading = find_reading(&status, &id);
+	if (!reading)
+		reading = read_file(profile, &id);
+	if (!reading || !reading->done)
 		return false;
-	done = is_that_file(fd, profile, &id) && allocators_read(fd, &id, found);
-	close(fd);
-	return done;
+	*found = reading->found;
+	return true;
 }
 
 static void say_library(const struct profile *profile, char text[UNSEEN_SIZE])

@@ -222,14 +222,14 @@ static bool take_profile(const struct metrics_query *query, const struct profile
 	figures->labels = labels_of(profile);
 	if (query->sites == 0)
 		return figures->labels || error_set(err, "no memory");
-	report.names = names_new_with(profile, query->symbols);
+	report.names = known_take(query->known, profile);
 	ok = figures->labels && report.names && report_open(&report, err);
 	if (ok) {
 		report_sort(&report, SITES_LIVE);
 		ok = take_sites(&report, query->sites, figures);
 	}
 	report_close(&report);
-	names_free(report.names);
+	known_give(query->known, report.names, profile);
 	return ok || error_set(err, "no memory for metrics");
 }
 

@@ -8,12 +8,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "serve/known.h"
 #include "serve/subjects.h"
 #include "symbol/symbols.h"
 
 struct metrics_query {
 	struct subjects *subjects;
-	const struct symbols_options *symbols;
+	struct known *known;
 	unsigned sites; /* of a process, those with the most live bytes */
 	uint64_t renderings;
 };

@@ -231,7 +231,7 @@ static struct rendered *make_home(const struct render *render)
 
 static struct rendered *make_metrics(const struct render *render, const struct documents *documents)
 {
-	struct metrics_query query = {render->subjects, render->how.symbols, render->sites,
+	struct metrics_query query = {render->subjects, render->known, render->sites,
 				      documents_made(documents)};
 	struct error err = {""};
 	struct bounded bounded;
@@ -252,9 +252,9 @@ static bool write_pprof(const struct render *render, const struct export_source 
 	struct export_source source = *asked;
 	bool ok;
 
-	source.names = names_new_with(source.profile, render->how.symbols);
+	source.names = known_take(render->known, source.profile);
 	ok = source.names ? export_pprof(&source, file, err) : error_set(err, "no memory");
-	names_free(source.names);
+	known_give(render->known, source.names, source.profile);
 	return ok;
 }
 

@@ -6,11 +6,13 @@
 #define PMEM_SERVE_RENDER_H
 #include "page/opened.h"
 #include "serve/documents.h"
+#include "serve/known.h"
 #include "serve/subjects.h"
 
 struct render {
 	struct subjects *subjects;
-	struct opened_how how;
+	struct opened_how how; /* its keeper is of known */
+	struct known *known;
 	unsigned sites; /* of a process in the metrics */
 };
 

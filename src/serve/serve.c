@@ -68,9 +68,11 @@ static bool open_all(struct serve *serve, const struct serve_options *options, s
 	    !subjects_open(options->name, &serve->render.subjects, err))
 		return false;
 	serve->documents = documents_new(&calls);
-	if (!serve->documents)
+	serve->render.known = known_new(options->how.symbols);
+	if (!serve->documents || !serve->render.known)
 		return error_set(err, "no memory");
 	serve->render.how = options->how;
+	serve->render.how.keeper = known_keeper(serve->render.known);
 	serve->render.sites = options->sites;
 	return start_http(serve, err);
 }
@@ -98,6 +100,7 @@ void serve_close(struct serve *serve)
 		documents_stop(serve->documents);
 	http_stop(serve->http);
 	documents_free(serve->documents);
+	known_free(serve->render.known);
 	subjects_close(serve->render.subjects);
 	sem_destroy(&serve->wake);
 	free(serve);
