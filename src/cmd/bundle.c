@@ -2,7 +2,6 @@
 /*
  * bundle.c - `pmem bundle`: a profile and all its names in one file.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +9,12 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/overwrite.h"
-#include "cmd/symbol_options.h"
 #include "profile/bundle.h"
 #include "profile/find.h"
 
-enum { NEXT = -1, OPTION_SOURCE = 256, OPTION_HELP };
+enum { NEXT = OPTIONS_NEXT, OPTION_SOURCE = 256 };
 
 struct request {
 	const char *name;   /* of the profile; NULL = the newest */
@@ -25,23 +24,20 @@ struct request {
 	struct symbol_options symbols;
 };
 
-static int set_option(struct request *request, int option, char **argv)
+static int set_option(void *to, int option, const char *argument)
 {
+	struct request *request = to;
+
 	switch (option) {
 	case 'o':
-		request->output = optarg;
+		request->output = argument;
 		return NEXT;
 	case 'q':
 		request->quiet = true;
 		return NEXT;
-	case OPTION_SOURCE:
+	default:
 		request->with_source = true;
 		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("bundle"));
-		return CMD_OK;
-	default:
-		return cmd_bad_option("bundle", option, argv);
 	}
 }
 
@@ -53,21 +49,13 @@ static int parse(int argc, char **argv, struct request *request)
 		{"source", no_argument, NULL, OPTION_SOURCE},
 		SYMBOL_OPTIONS_ROWS,
 		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, OPTION_HELP},
-		{NULL, 0, NULL, 0},
+		OPTIONS_LAST_ROWS,
 	};
-	int option, code;
+	const struct options known = {"bundle", ":o:q", options, set_option, &request->symbols};
+	int code = options_parse(&known, argc, argv, request);
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":o:q", options, NULL)) != -1) {
-		if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-			code = symbol_options_set(&request->symbols, "bundle", option, optarg);
-		else
-			code = set_option(request, option, argv);
-		if (code != NEXT)
-			return code;
-	}
+	if (code != NEXT)
+		return code;
 	if (argc - optind > 1)
 		return cmd_usage("bundle", "one profile at a time, not %d", argc - optind);
 	request->name = argv[optind];

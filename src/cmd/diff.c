@@ -2,21 +2,20 @@
 /*
  * diff.c - `pmem diff`: what changed between two profiles, or two moments of one.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/symbol_options.h"
+#include "cmd/options.h"
 #include "profile/diff.h"
 #include "profile/diff_moment.h"
 #include "profile/names.h"
 #include "profile/profile.h"
 #include "report/diff.h"
 
-enum { NEXT = -1 }; /* no exit code: go on */
+enum { NEXT = OPTIONS_NEXT }; /* no exit code: go on */
 
 enum {
 	OPTION_BY = 256,
@@ -30,7 +29,6 @@ enum {
 	OPTION_FAIL_OVER,
 	OPTION_JSON,
 	OPTION_CSV,
-	OPTION_HELP,
 };
 
 static const struct option long_options[] = {
@@ -45,9 +43,8 @@ static const struct option long_options[] = {
 	{"fail-over", required_argument, NULL, OPTION_FAIL_OVER},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"csv", no_argument, NULL, OPTION_CSV},
-	{"help", no_argument, NULL, OPTION_HELP},
 	SYMBOL_OPTIONS_ROWS,
-	{NULL, 0, NULL, 0},
+	OPTIONS_LAST_ROWS,
 };
 
 struct request {
@@ -126,21 +123,16 @@ static int set_flag(struct request *request, int option)
 	case OPTION_JSON:
 		request->json = true;
 		return NEXT;
-	case OPTION_CSV:
+	default:
 		request->csv = true;
 		return NEXT;
-	default:
-		cmd_help_print(cmd_find("diff"));
-		return CMD_OK;
 	}
 }
 
-static int set_option(struct request *request, int option, const char *argument)
+static int set_option(void *to, int option, const char *argument)
 {
+	struct request *request = to;
 	struct report_options *options = &request->options.report;
-
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "diff", option, argument);
 
 	switch (option) {
 	case OPTION_BY:
@@ -161,18 +153,13 @@ static int set_option(struct request *request, int option, const char *argument)
 /* Returns NEXT or the exit code. */
 static int parse(int argc, char **argv, struct request *request)
 {
-	int option, code;
+	const struct options options = {"diff", ":", long_options, set_option, &request->symbols};
+	int code;
 
 	request->options.report.key = SITES_LIVE;
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-		if (option == ':' || option == '?')
-			return cmd_bad_option("diff", option, argv);
-		code = set_option(request, option, optarg);
-		if (code != NEXT)
-			return code;
-	}
+	code = options_parse(&options, argc, argv, request);
+	if (code != NEXT)
+		return code;
 	if (request->json && request->csv)
 		return cmd_usage("diff", "--json and --csv: one at a time");
 	if (argc - optind != DIFF_SIDES)

@@ -5,7 +5,6 @@
  * The formats of `pmem report` for programs, JSON and CSV, are made by its views.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +13,14 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "cmd/overwrite.h"
-#include "cmd/symbol_options.h"
 #include "export/export.h"
 #include "profile/find.h"
 #include "report/mappings.h"
 #include "report/report.h"
 
-enum { NEXT = -1, OPTION_FORMAT = 256, OPTION_VALUE, OPTION_LIST, OPTION_HELP };
+enum { NEXT = OPTIONS_NEXT, OPTION_FORMAT = 256, OPTION_VALUE, OPTION_LIST };
 
 struct request {
 	struct symbol_options symbols;
@@ -118,26 +117,21 @@ static int set_format(struct request *request, const char *name)
 	return NEXT;
 }
 
-static int set_option(struct request *request, int option, char **argv)
+static int set_option(void *to, int option, const char *argument)
 {
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "export", option, optarg);
+	struct request *request = to;
+
 	switch (option) {
 	case OPTION_FORMAT:
-		return set_format(request, optarg);
+		return set_format(request, argument);
 	case OPTION_VALUE:
-		request->value = optarg;
+		request->value = argument;
 		return NEXT;
 	case OPTION_LIST:
 		return list_formats();
-	case 'o':
-		request->output = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("export"));
-		return CMD_OK;
 	default:
-		return cmd_bad_option("export", option, argv);
+		request->output = strcmp(argument, "-") == 0 ? NULL : argument;
+		return NEXT;
 	}
 }
 
@@ -173,18 +167,13 @@ static int parse(int argc, char **argv, struct request *request)
 		{"list-formats", no_argument, NULL, OPTION_LIST},
 		{"output", required_argument, NULL, 'o'},
 		SYMBOL_OPTIONS_ROWS,
-		{"help", no_argument, NULL, OPTION_HELP},
-		{NULL, 0, NULL, 0},
+		OPTIONS_LAST_ROWS,
 	};
-	int option, code;
+	const struct options known = {"export", ":o:", options, set_option, &request->symbols};
+	int code = options_parse(&known, argc, argv, request);
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":o:", options, NULL)) != -1) {
-		code = set_option(request, option, argv);
-		if (code != NEXT)
-			return code;
-	}
+	if (code != NEXT)
+		return code;
 	if (argc - optind > 1)
 		return cmd_usage("export", "one profile at a time, not %d", argc - optind);
 	request->name = argv[optind];

@@ -2,7 +2,6 @@
 /*
  * html.c - `pmem html`: a profile, or two compared, as a page for a browser.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +12,15 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/info_text.h"
+#include "cmd/options.h"
 #include "cmd/overwrite.h"
-#include "cmd/symbol_options.h"
 #include "page/html.h"
 #include "page/opened.h"
 #include "profile/diff_moment.h"
 #include "profile/find.h"
 #include "profile/profile.h"
 
-enum { NEXT = -1, OPTION_HELP = 256, OPTION_NO_SOURCE, OPTION_FORCE };
+enum { NEXT = OPTIONS_NEXT, OPTION_NO_SOURCE = 256, OPTION_FORCE };
 
 struct request {
 	const char *names[HTML_SIDES]; /* of the profiles; NULL = the newest */
@@ -33,13 +32,13 @@ struct request {
 	struct symbol_options symbols;
 };
 
-static int set_option(struct request *request, int option, char **argv)
+static int set_option(void *to, int option, const char *argument)
 {
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "html", option, optarg);
+	struct request *request = to;
+
 	switch (option) {
 	case 'o':
-		request->output = optarg;
+		request->output = argument;
 		return NEXT;
 	case OPTION_FORCE:
 		request->force = true;
@@ -47,14 +46,9 @@ static int set_option(struct request *request, int option, char **argv)
 	case 'q':
 		request->quiet = true;
 		return NEXT;
-	case OPTION_NO_SOURCE:
+	default:
 		request->no_source = true;
 		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("html"));
-		return CMD_OK;
-	default:
-		return cmd_bad_option("html", option, argv);
 	}
 }
 
@@ -67,18 +61,13 @@ static int parse(int argc, char **argv, struct request *request)
 		SYMBOL_OPTIONS_ROWS,
 		{"no-source", no_argument, NULL, OPTION_NO_SOURCE},
 		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, OPTION_HELP},
-		{NULL, 0, NULL, 0},
+		OPTIONS_LAST_ROWS,
 	};
-	int option, code;
+	const struct options known = {"html", ":o:q", options, set_option, &request->symbols};
+	int code = options_parse(&known, argc, argv, request);
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":o:q", options, NULL)) != -1) {
-		code = set_option(request, option, argv);
-		if (code != NEXT)
-			return code;
-	}
+	if (code != NEXT)
+		return code;
 	if (argc - optind > HTML_SIDES)
 		return cmd_usage("html", "one profile, or two to compare, not %d", argc - optind);
 	while (optind < argc)

@@ -2,45 +2,44 @@
 /*
  * info.c - `pmem info`: what was recorded, by which version, at which cost, with which losses.
  */
-#include <getopt.h>
 #include <stdlib.h>
 
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/info_json.h"
 #include "cmd/info_text.h"
+#include "cmd/options.h"
 #include "profile/find.h"
 #include "profile/profile.h"
 
-enum { NEXT = -1, OPTION_JSON = 256, OPTION_HELP };
+enum { NEXT = OPTIONS_NEXT, OPTION_JSON = 256 };
 
 struct request {
 	const char *name; /* of the profile; NULL = the newest */
 	bool as_json;
 };
 
+/* There is but one. */
+static int set_option(void *request, int option, const char *argument)
+{
+	(void)option;
+	(void)argument;
+	((struct request *)request)->as_json = true;
+	return NEXT;
+}
+
 /* Returns NEXT or the exit code. */
 static int parse(int argc, char **argv, struct request *request)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, OPTION_JSON},
-		{"help", no_argument, NULL, OPTION_HELP},
-		{NULL, 0, NULL, 0},
-	};
-	int option;
+	static const struct option rows[] = {{"json", no_argument, NULL, OPTION_JSON},
+					     OPTIONS_LAST_ROWS};
+	static const struct options options = {"info", ":", rows, set_option, NULL};
+	int code;
 
 	*request = (struct request){0};
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-		if (option == OPTION_HELP) {
-			cmd_help_print(cmd_find("info"));
-			return CMD_OK;
-		}
-		if (option != OPTION_JSON)
-			return cmd_bad_option("info", option, argv);
-		request->as_json = true;
-	}
+	code = options_parse(&options, argc, argv, request);
+	if (code != NEXT)
+		return code;
 	if (argc - optind > 1)
 		return cmd_usage("info", "one profile at a time, not %d", argc - optind);
 	request->name = argv[optind];

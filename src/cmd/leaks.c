@@ -2,16 +2,15 @@
 /*
  * leaks.c - `pmem leaks`: what cannot be reached any more, in a process that runs or at a program's end.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/leaks_parts.h"
-#include "cmd/symbol_options.h"
+#include "cmd/options.h"
 
-enum { NEXT = -1 }; /* no exit code: go on */
+enum { NEXT = OPTIONS_NEXT }; /* no exit code: go on */
 
 enum {
 	OPTION_AT_EXIT = 256,
@@ -20,7 +19,6 @@ enum {
 	OPTION_SUPPRESSIONS,
 	OPTION_ERROR_CODE,
 	OPTION_ALL_FRAMES,
-	OPTION_HELP,
 };
 
 static const struct option long_options[] = {
@@ -33,8 +31,7 @@ static const struct option long_options[] = {
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	{"quiet", no_argument, NULL, 'q'},
 	SYMBOL_OPTIONS_ROWS,
-	{"help", no_argument, NULL, OPTION_HELP},
-	{NULL, 0, NULL, 0},
+	OPTIONS_LAST_ROWS,
 };
 
 static int set_top(struct leaks_request *request, const char *text)
@@ -64,9 +61,14 @@ static int add_suppressions(struct leaks_request *request, const char *path)
 	return suppress_read(&request->suppress, path, &err) ? NEXT : cmd_fail("leaks", &err);
 }
 
-static int take_option(struct leaks_request *request, int option, const char *argument)
+static int take_option(void *to, int option, const char *argument)
 {
+	struct leaks_request *request = to;
+
 	switch (option) {
+	case OPTION_AT_EXIT:
+		request->at_exit = true;
+		return NEXT;
 	case OPTION_JSON:
 		request->json = true;
 		return NEXT;
@@ -82,14 +84,9 @@ static int take_option(struct leaks_request *request, int option, const char *ar
 	case 'o':
 		request->output = argument;
 		return NEXT;
-	case 'q':
+	default:
 		request->quiet = true;
 		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("leaks"));
-		return CMD_OK;
-	default:
-		return symbol_options_set(&request->symbols, "leaks", option, argument);
 	}
 }
 
@@ -103,34 +100,26 @@ static const char *letters(int argc, char **argv)
 }
 
 /* Returns NEXT or the exit code. */
-static int parse(int argc, char **argv, struct leaks_request *request, bool *at_exit)
+static int parse(int argc, char **argv, struct leaks_request *request)
 {
-	int option, code = NEXT;
+	const struct options options = {"leaks", letters(argc, argv), long_options, take_option,
+					&request->symbols};
+	int code;
 
 	request->report.view = "leaks";
 	request->report.key = SITES_LIVE;
-	opterr = 0;
-	optind = 1;
-	while (code == NEXT &&
-	       (option = getopt_long(argc, argv, letters(argc, argv), long_options, NULL)) != -1) {
-		if (option == OPTION_AT_EXIT)
-			*at_exit = true;
-		else if (option == ':' || option == '?')
-			code = cmd_bad_option("leaks", option, argv);
-		else
-			code = take_option(request, option, optarg);
-	}
+	code = options_parse(&options, argc, argv, request);
 	if (request->json)
 		request->report.view = "json";
 	return code;
 }
 
-static int run(struct leaks_request *request, int argc, char **argv, bool at_exit)
+static int run(struct leaks_request *request, int argc, char **argv)
 {
 	const char *name = argv[0];
 	unsigned long pid;
 
-	if (at_exit)
+	if (request->at_exit)
 		return argc ? leaks_at_exit(request, argv) : cmd_usage("leaks", "which program?");
 	if (argc != 1)
 		return cmd_usage("leaks", argc ? "one process at a time, not %d" : "which process?",
@@ -147,13 +136,12 @@ static int run(struct leaks_request *request, int argc, char **argv, bool at_exi
 int cmd_leaks(int argc, char **argv)
 {
 	struct leaks_request request = {.json = false};
-	bool at_exit = false;
-	int code = parse(argc, argv, &request, &at_exit);
+	int code = parse(argc, argv, &request);
 
 	if (code == NEXT)
 		code = symbol_options_finish("leaks");
 	if (code == NEXT)
-		code = run(&request, argc - optind, argv + optind, at_exit);
+		code = run(&request, argc - optind, argv + optind);
 	suppress_free(&request.suppress);
 	symbol_options_free(&request.symbols);
 	return code;

@@ -21,6 +21,7 @@ struct leaks_request {
 	struct symbol_options symbols;
 	struct suppress suppress;
 	const char *output; /* NULL = standard output */
+	bool at_exit;
 	bool json;
 	bool quiet;
 	int error_code; /* --error-exitcode; 0 = not asked for */

@@ -2,7 +2,6 @@
 /*
  * push.c - `pmem push`: brings profiles to a server.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,11 +13,11 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/symbol_options.h"
+#include "cmd/options.h"
 #include "push/pusher.h"
 
 enum {
-	NEXT = -1,
+	NEXT = OPTIONS_NEXT,
 	OPTION_TO = 256,
 	OPTION_EVERY,
 	OPTION_LABEL,
@@ -38,7 +37,6 @@ enum {
 	OPTION_BEARER_FILE,
 	OPTION_HEADER,
 	OPTION_TENANT,
-	OPTION_HELP,
 };
 
 #define NS_IN_S UINT64_C(1000000000)
@@ -153,29 +151,28 @@ static bool set_http_option(struct http_options *http, int option, const char *a
 	}
 }
 
-static int set_option(struct request *request, int option, char **argv)
+static int set_option(void *to, int option, const char *argument)
 {
+	struct request *request = to;
 	int code;
 
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "push", option, optarg);
-	if (set_http_option(&request->push.http, option, optarg, &code))
+	if (set_http_option(&request->push.http, option, argument, &code))
 		return code;
 	switch (option) {
 	case OPTION_TO:
-		request->to = optarg;
+		request->to = argument;
 		return NEXT;
 	case OPTION_EVERY:
-		return set_every(request, optarg);
+		return set_every(request, argument);
 	case OPTION_LABEL:
-		return add_label(request, optarg);
+		return add_label(request, argument);
 	case OPTION_SPOOL:
-		request->push.spool = optarg;
+		request->push.spool = argument;
 		return NEXT;
 	case OPTION_SPOOL_MAX:
-		return set_spool_max(request, optarg);
+		return set_spool_max(request, argument);
 	case OPTION_GIVE_UP:
-		return set_duration("--give-up", optarg, &request->push.give_up_ns);
+		return set_duration("--give-up", argument, &request->push.give_up_ns);
 	case OPTION_DRAIN:
 		request->push.drain = true;
 		return NEXT;
@@ -183,17 +180,12 @@ static int set_option(struct request *request, int option, char **argv)
 		request->push.collect.now = true;
 		return NEXT;
 	case OPTION_MAX_STACKS:
-		return set_max_stacks(request, optarg);
+		return set_max_stacks(request, argument);
 	case OPTION_TIMEOUT:
-		return set_timeout(request, optarg);
-	case 'q':
+		return set_timeout(request, argument);
+	default:
 		request->quiet = true;
 		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("push"));
-		return CMD_OK;
-	default:
-		return cmd_bad_option("push", option, argv);
 	}
 }
 
@@ -248,18 +240,13 @@ static int parse(int argc, char **argv, struct request *request)
 		{"tenant", required_argument, NULL, OPTION_TENANT},
 		SYMBOL_OPTIONS_ROWS,
 		{"quiet", no_argument, NULL, 'q'},
-		{"help", no_argument, NULL, OPTION_HELP},
-		{NULL, 0, NULL, 0},
+		OPTIONS_LAST_ROWS,
 	};
-	int option, code;
+	const struct options known = {"push", ":q", options, set_option, &request->symbols};
+	int code = options_parse(&known, argc, argv, request);
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":q", options, NULL)) != -1) {
-		code = set_option(request, option, argv);
-		if (code != NEXT)
-			return code;
-	}
+	if (code != NEXT)
+		return code;
 	if (argc - optind < 1 || argc - optind > 2)
 		return cmd_usage("push", argc == optind ? "no URL" : "one profile at a time");
 	request->url = argv[optind];

@@ -2,20 +2,19 @@
 /*
  * report.c - `pmem report`: who holds the memory.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/output.h"
 #include "cmd/cmd.h"
-#include "cmd/symbol_options.h"
+#include "cmd/options.h"
 #include "profile/find.h"
 #include "profile/names.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
-enum { NEXT = -1 }; /* no exit code: go on */
+enum { NEXT = OPTIONS_NEXT }; /* no exit code: go on */
 
 enum {
 	OPTION_BY = 256,
@@ -27,7 +26,6 @@ enum {
 	OPTION_ALL_FRAMES,
 	OPTION_RAW_NAMES,
 	OPTION_SOURCE,
-	OPTION_HELP,
 	OPTION_BOTTOM_UP,
 	OPTION_VIEW, /* and on: one for each row of report_views */
 };
@@ -43,7 +41,7 @@ static const struct option fixed_options[] = {
 	{"raw-names", no_argument, NULL, OPTION_RAW_NAMES},
 	{"source", no_argument, NULL, OPTION_SOURCE},
 	SYMBOL_OPTIONS_ROWS,
-	{"help", no_argument, NULL, OPTION_HELP},
+	{"help", no_argument, NULL, OPTIONS_HELP},
 	{"bottom-up", no_argument, NULL, OPTION_BOTTOM_UP}, /* --callers */
 };
 
@@ -60,6 +58,13 @@ static void list_options(struct option options[OPTIONS_MAX])
 						   (int)(OPTION_VIEW + i)};
 	options[count] = (struct option){NULL, 0, NULL, 0};
 }
+
+/* What the command line says. */
+struct request {
+	struct report_options report;
+	struct symbol_options symbols;
+	const char *name; /* of the profile; NULL = the newest */
+};
 
 static int set_key(struct report_options *options, const char *name)
 {
@@ -135,9 +140,6 @@ static int set_flag(struct report_options *options, int option)
 	case OPTION_SOURCE:
 		options->source = true;
 		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("report"));
-		return CMD_OK;
 	case OPTION_BOTTOM_UP:
 		return set_view(options, "callers");
 	default:
@@ -145,8 +147,10 @@ static int set_flag(struct report_options *options, int option)
 	}
 }
 
-static int set_option(struct report_options *options, int option, const char *argument)
+static int set_option(void *request, int option, const char *argument)
 {
+	struct report_options *options = &((struct request *)request)->report;
+
 	switch (option) {
 	case OPTION_BY:
 		return set_key(options, argument);
@@ -173,38 +177,19 @@ static bool is_unknown_of_time(enum sites_key key)
 	return key == SITES_PEAK || key == SITES_COUNT || key == SITES_TEMPORARY;
 }
 
-/* What the command line says. */
-struct request {
-	struct report_options report;
-	struct symbol_options symbols;
-	const char *name; /* of the profile; NULL = the newest */
-};
-
-static int take_option(struct request *request, int option, const char *argument)
-{
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "report", option, argument);
-	return set_option(&request->report, option, argument);
-}
-
 /* Returns NEXT or the exit code. */
 static int parse(int argc, char **argv, struct request *request)
 {
 	struct report_options *options = &request->report;
 	struct option long_options[OPTIONS_MAX];
-	int option, code;
+	const struct options known = {"report", ":", long_options, set_option, &request->symbols};
+	int code;
 
 	list_options(long_options);
 	options->key = SITES_KEYS;
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":", long_options, NULL)) != -1) {
-		if (option == ':' || option == '?')
-			return cmd_bad_option("report", option, argv);
-		code = take_option(request, option, optarg);
-		if (code != NEXT)
-			return code;
-	}
+	code = options_parse(&known, argc, argv, request);
+	if (code != NEXT)
+		return code;
 	if (argc - optind > 1)
 		return cmd_usage("report", "one profile at a time, not %d", argc - optind);
 	if (!options->view)

@@ -4,7 +4,6 @@
  */
 #include "serve/serve.h"
 
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +11,14 @@
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "cmd/info_text.h"
-#include "cmd/symbol_options.h"
+#include "cmd/options.h"
 
 enum {
-	NEXT = -1,
+	NEXT = OPTIONS_NEXT,
 	OPTION_PORT = 256,
 	OPTION_LISTEN,
 	OPTION_TOKEN_FILE,
 	OPTION_SITES,
-	OPTION_HELP,
 };
 
 enum { PORT_MAX = 65535 };
@@ -47,25 +45,20 @@ static int set_number(struct request *request, int option, const char *text)
 	return NEXT;
 }
 
-static int set_option(struct request *request, int option, char **argv)
+static int set_option(void *to, int option, const char *argument)
 {
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "serve", option, optarg);
+	struct request *request = to;
+
 	switch (option) {
 	case OPTION_PORT:
 	case OPTION_SITES:
-		return set_number(request, option, optarg);
+		return set_number(request, option, argument);
 	case OPTION_LISTEN:
-		request->serve.listen = optarg;
+		request->serve.listen = argument;
 		return NEXT;
-	case OPTION_TOKEN_FILE:
-		request->serve.token_file = optarg;
-		return NEXT;
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("serve"));
-		return CMD_OK;
 	default:
-		return cmd_bad_option("serve", option, argv);
+		request->serve.token_file = argument;
+		return NEXT;
 	}
 }
 
@@ -78,18 +71,13 @@ static int parse(int argc, char **argv, struct request *request)
 		{"token-file", required_argument, NULL, OPTION_TOKEN_FILE},
 		{"sites", required_argument, NULL, OPTION_SITES},
 		SYMBOL_OPTIONS_ROWS,
-		{"help", no_argument, NULL, OPTION_HELP},
-		{NULL, 0, NULL, 0},
+		OPTIONS_LAST_ROWS,
 	};
-	int option, code;
+	const struct options known = {"serve", ":", options, set_option, &request->symbols};
+	int code = options_parse(&known, argc, argv, request);
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		code = set_option(request, option, argv);
-		if (code != NEXT)
-			return code;
-	}
+	if (code != NEXT)
+		return code;
 	if (argc - optind > 1)
 		return cmd_usage("serve", "one profile, process or folder, not %d", argc - optind);
 	request->serve.name = argv[optind];

@@ -2,7 +2,6 @@
 /*
  * top.c - `pmem top`: a recorded process, live on the terminal.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <langinfo.h>
 #include <locale.h>
@@ -16,14 +15,14 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/symbol_options.h"
+#include "cmd/options.h"
 #include "profile/find.h"
 #include "top/choose.h"
 #include "top/live.h"
 
-enum { NEXT = -1 }; /* no exit code: go on */
+enum { NEXT = OPTIONS_NEXT }; /* no exit code: go on */
 
-enum { OPTION_BY = 256, OPTION_GROUP, OPTION_FILTER, OPTION_ALL_FRAMES, OPTION_TOP, OPTION_HELP };
+enum { OPTION_BY = 256, OPTION_GROUP, OPTION_FILTER, OPTION_ALL_FRAMES, OPTION_TOP };
 
 enum {
 	ROWS_DEFAULT = 20,
@@ -92,10 +91,10 @@ static int set_view(struct request *request, int option, const char *argument)
 	}
 }
 
-static int take_option(struct request *request, int option, const char *argument)
+static int take_option(void *to, int option, const char *argument)
 {
-	if (option >= SYMBOL_OPTIONS_SYSROOT && option < SYMBOL_OPTIONS_END)
-		return symbol_options_set(&request->symbols, "top", option, argument);
+	struct request *request = to;
+
 	switch (option) {
 	case 'd':
 		return set_delay(request, argument);
@@ -106,9 +105,6 @@ static int take_option(struct request *request, int option, const char *argument
 		return set_number(request, "-n", argument, &request->batch.rounds);
 	case OPTION_TOP:
 		return set_number(request, "--top", argument, &request->batch.rows);
-	case OPTION_HELP:
-		cmd_help_print(cmd_find("top"));
-		return CMD_OK;
 	default:
 		return set_view(request, option, argument);
 	}
@@ -124,24 +120,18 @@ static const struct option long_options[] = {
 	{"filter", required_argument, NULL, OPTION_FILTER},
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	SYMBOL_OPTIONS_ROWS,
-	{"help", no_argument, NULL, OPTION_HELP},
-	{NULL, 0, NULL, 0},
+	OPTIONS_LAST_ROWS,
 };
 
 /* Returns NEXT or the exit code. */
 static int parse(int argc, char **argv, struct request *request)
 {
-	int option, code;
+	const struct options options = {"top", ":d:bn:", long_options, take_option,
+					&request->symbols};
+	int code = options_parse(&options, argc, argv, request);
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":d:bn:", long_options, NULL)) != -1) {
-		if (option == ':' || option == '?')
-			return cmd_bad_option("top", option, argv);
-		code = take_option(request, option, optarg);
-		if (code != NEXT)
-			return code;
-	}
+	if (code != NEXT)
+		return code;
 	if (argc - optind > 1)
 		return cmd_usage("top", "one process at a time, not %d", argc - optind);
 	if (request->only_batch && !request->is_batch)
