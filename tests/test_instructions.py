@@ -38,16 +38,23 @@ def count(pair, folder, preload, pairs, options, settings=()):
     return max(int(match[1]) for match in found if match)
 
 
-def each(pair, folder, preload, options, settings=()):
+def each(pair, folder, preload, options, settings=(), counts=(FEW, MANY)):
     folder.mkdir()
-    few, many = (count(pair, folder / str(n), preload, n, options, settings) for n in (FEW, MANY))
-    return (many - few) / (MANY - FEW)
+    few, many = (count(pair, folder / str(n), preload, n, options, settings) for n in counts)
+    return (many - few) / (counts[1] - counts[0])
 
 
 @pytest.mark.parametrize("options,budget", [(["5"], 252), (["20"], 306), (["-p", "leaves", "20"], 312)])
 def test_a_repeating_call_site_costs_no_more_than(pair, lib, tmp_path, options, budget):
     added = each(pair, tmp_path / "mine", lib, options) - each(pair, tmp_path / "bare", "", options)
     assert 100 < added <= budget
+
+
+def test_a_call_stack_that_is_not_remembered_costs_no_more_than(pair, lib, tmp_path):
+    """A walk, which joins the last call stack; 60,000 pairs in, all of the tree's call stacks were seen before."""
+    counts, options = (60000, 120000), ["-p", "tree", "20"]
+    mine, bare = (each(pair, tmp_path / name, preload, options, counts=counts) for name, preload in (("mine", lib), ("bare", "")))
+    assert 500 < mine - bare <= 1140
 
 
 def whole(folder, preload, command):
