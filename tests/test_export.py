@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""test_export - what other programs, and readers made from the formats' descriptions, find in exports is what `pmem report --json` says."""
+"""test_export - what readers made from the formats' descriptions find in exports is what `pmem report --json` says.
+
+Other programs read them in test_viewers.
+"""
 import json
 import os
 import re
@@ -13,85 +16,12 @@ import pytest
 import pmem_export
 import pmem_profile
 import pmem_report
-import pmem_tool
 from pmem_export import SUMS, clean, expected
+from pmem_viewers import PPROF, Case, case, compile_symbols, each, heaptrack_sum, ms_print, run_reader, tool  # noqa: F401 (fixtures)
 
 VALUES = {"live": "live_bytes", "live_blocks": "live_blocks", "alloc": "alloc_bytes", "alloc_blocks": "alloc_blocks",
           "peak": "peak_bytes", "temporary": "temporary_blocks"}
 FORMATS = ("log", "collapsed", "pprof", "speedscope", "massif", "dhat", "firefox", "heaptrack", "csv", "json")
-PPROF = {"alloc_objects": "alloc_blocks", "alloc_space": "alloc_bytes", "inuse_objects": "live_blocks", "inuse_space": "live_bytes"}
-
-
-@pytest.fixture(scope="module")
-def tool(lib, tmp_path_factory):
-    return pmem_tool.Tool(lib, tmp_path_factory.mktemp("tool"))
-
-
-class Case:
-    """A profile, what report says of it, and its exports."""
-
-    def __init__(self, tool, path):
-        self.tool, self.path, self.exports = tool, path, {}
-        done = tool("report", "--json", path)
-        assert (done.returncode, done.stderr) == (0, b"")
-        self.document = json.loads(done.stdout)
-        self.totals = self.document["totals"]
-
-    def export(self, name, *options):
-        key = (name, *options)
-        if key not in self.exports:
-            done = self.tool("export", "--format", name, *options, self.path)
-            assert (done.returncode, done.stderr) == (0, b"")
-            self.exports[key] = done.stdout
-        return self.exports[key]
-
-    def file(self, name):
-        path = self.tool.folder() / ("profile." + name)
-        path.write_bytes(self.export(name))
-        return path
-
-
-def compile_symbols(compiler, source, out, *flags):
-    subprocess.run([compiler, "-g", "-O1", "-fno-optimize-sibling-calls", "-o", out, source, *flags, "-lpthread"], check=True)
-    return out
-
-
-@pytest.fixture(scope="module")
-def case(tool, root, lib, tmp_path_factory):
-    """The case of a program, run once."""
-    import pmem_run
-    folder, known = tmp_path_factory.mktemp("cases"), {}
-    run = pmem_run.Runner(lib, folder)
-    sources = {"c": ["gcc", "heap.c"], "c++": ["g++", "stl.cpp"], "threads": ["g++", "threads.cpp"]}
-
-    def get(name):
-        if name not in known:
-            compiler, source = sources[name]
-            if not shutil.which(compiler):
-                pytest.skip("no " + compiler)
-            program = compile_symbols(compiler, root / "tests" / "programs" / source, folder / name)
-            done = run([program])
-            assert done.code == 0
-            path, = pmem_report.find(done.folder)
-            known[name] = Case(tool, path)
-        return known[name]
-    return get
-
-
-@pytest.fixture(params=["c", "c++", "threads"])
-def each(request, case):
-    return case(request.param)
-
-
-def run_reader(*argv, **options):
-    done = subprocess.run([str(a) for a in argv], capture_output=True, timeout=120, **options)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout.decode()
-
-
-def need(program):
-    if not shutil.which(program):
-        pytest.skip("no %s here" % program)
 
 
 # -- against readers of our own -----------------------------------------------------------------------
@@ -217,80 +147,6 @@ def test_heaptrack_counts_temporary_allocations_that_are_not_of_the_peak(case):
 @pytest.mark.parametrize("name", ["csv", "json"])
 def test_same_document_as_report(each, name):
     assert each.export(name) == each.tool("report", "--" + name, each.path).stdout
-
-
-# -- against the programs that people have ------------------------------------------------------------
-def test_go_tool_pprof(each):
-    need("go")
-    path = each.file("pprof")
-    raw = run_reader("go", "tool", "pprof", "-symbolize=none", "-raw", path)
-    assert "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]" in raw
-    rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.M)
-    assert [sum(map(int, column)) for column in zip(*rows)] == [each.totals[v] for v in SUMS]
-    for kind, value in PPROF.items():
-        unit = "B" if kind.endswith("space") else "count"
-        top = run_reader("go", "tool", "pprof", "-symbolize=none", "-unit=" + unit, "-sample_index=" + kind, "-top", path)
-        assert re.search(r" of (\d+)(?:B)? total", top).group(1) == str(each.totals[value])
-
-
-def ms_print(path):
-    """Rows of the table, and bytes of the roots of the trees."""
-    text = run_reader("ms_print", path)
-    number = r" +([\d,]+)"
-    rows = [[int(n.replace(",", "")) for n in row] for row in re.findall("^%s$" % (number * 6), text, re.M)]
-    roots = [int(n.replace(",", "")) for n in re.findall(r"^[\d.]+% \(([\d,]+)B\) \(heap allocation functions\)", text, re.M)]
-    peak = re.search(r"(\d+) \(peak\)", text)
-    return rows, roots, int(peak.group(1)) if peak else None
-
-
-def test_ms_print(each):
-    need("ms_print")
-    rows, roots, peak = ms_print(each.file("massif"))
-    assert rows[-1][2] == roots[-1] == each.totals["live_bytes"]
-    assert rows[peak][2] == roots[0] >= each.totals["peak_live_bytes"]
-
-
-def heaptrack_sum(path, cost):
-    out = path.parent / ("stacks." + cost)
-    run_reader("heaptrack_print", "-f", path, "-F", out, "--flamegraph-cost-type", cost)
-    return sum(int(line.rpartition(" ")[2]) for line in out.read_text(errors="replace").splitlines())
-
-
-def test_heaptrack_print(each):
-    need("heaptrack_print")
-    path = each.file("heaptrack")
-    assert heaptrack_sum(path, "leaked") == each.totals["live_bytes"]
-    assert heaptrack_sum(path, "allocations") == each.totals["alloc_blocks"]
-    assert heaptrack_sum(path, "peak") == sum(expected(each.document, "peak_bytes").values())
-
-
-DHAT_VIEWER = """
-const fs = require('fs'), vm = require('vm');
-const world = {console, performance, document: {}, window: {}, out: null, data: JSON.parse(fs.readFileSync(process.argv[3]))};
-vm.runInNewContext(fs.readFileSync(process.argv[2], 'utf8') + `
-gSelect = {childNodes: [{disabled: false}], selectedIndex: 0};
-gData = data;
-buildTree();
-out = [gRoot._totalBlocks, gRoot._totalBytes, gRoot._atTEndBlocks, gRoot._atTEndBytes];`, world);
-console.log(world.out.join(' '));
-"""
-
-
-def test_dh_view(each, tmp_path):
-    need("node")
-    viewer = next((p for p in ("/usr/libexec/valgrind/dh_view.js", "/usr/lib/valgrind/dh_view.js") if os.path.exists(p)), None)
-    if not viewer:
-        pytest.skip("no dh_view here")
-    (tmp_path / "view.js").write_text(DHAT_VIEWER)
-    sums = run_reader("node", tmp_path / "view.js", viewer, each.file("dhat"))
-    assert list(map(int, sums.split())) == [each.totals[v] for v in SUMS]
-
-
-@pytest.mark.parametrize("program", ["inferno-flamegraph", "flamegraph.pl"])
-def test_flame_graph(each, program):
-    need(program)
-    picture = run_reader(program, "--countname", "bytes", each.file("collapsed"))
-    assert "all (%s bytes, 100%%)" % format(each.totals["live_bytes"], ",") in picture
 
 
 # -- names that nobody would give ---------------------------------------------------------------------

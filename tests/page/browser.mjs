@@ -64,6 +64,12 @@ async function drag({selector, from, to, y}) {
 	await page.mouse.up();
 }
 
+// The path of what the page has the browser save when a key is pressed.
+async function downloaded({key}) {
+	const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press(key)]);
+	return download.path();
+}
+
 async function checked() {
 	await page.evaluate(axe);
 	const {violations} = await page.evaluate(() => globalThis.axe.run());
@@ -92,6 +98,8 @@ const commands = {
 	focus: ({selector}) => page.focus(selector),
 	at: ({selector, x, y}) => page.click(selector, {position: {x, y}}),
 	over: ({selector, x, y}) => page.hover(selector, {position: {x, y}}),
+	give: ({selector, path}) => page.setInputFiles(selector, path),
+	download: downloaded,
 	drag,
 	time,
 	axe: checked,
