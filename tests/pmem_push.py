@@ -2,7 +2,6 @@
 """pmem_push - a server that takes what `pmem push` sends, answers as it is told to, and readers of the requests, made from the servers'
 own descriptions (doc/PUSH.md), not from the code that writes them.
 """
-import base64
 import email.parser
 import email.policy
 import gzip
@@ -22,14 +21,24 @@ import pmem_tool
 
 TYPES = ("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")
 TOTALS = {"alloc_objects": "alloc_blocks", "alloc_space": "alloc_bytes", "inuse_objects": "live_blocks", "inuse_space": "live_bytes"}
-PATHS = {"pyroscope": "/push.v1.PusherService/Push", "pyroscope-ingest": "/ingest", "parca": "/api/profiles/writeraw",
+PATHS = {"pyroscope": "/push.v1.PusherService/Push", "pyroscope-ingest": "/ingest", "parca": "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
          "otlp": "/v1development/profiles"}
 
 
-class Answer:
-    """status 0: the connection is closed without an answer, after at most read bytes of the body; silent: no answer ever comes."""
+def frame(body, flags=0):
+    """Of gRPC-Web."""
+    return struct.pack(">BI", flags, len(body)) + body
 
-    def __init__(self, status=200, body=b"{}", headers=(), read=None, silent=False):
+
+def trailers(text):
+    return frame(text, 0x80)
+
+
+class Answer:
+    """status 0: the connection is closed without an answer, after at most read bytes of the body; silent: no answer ever comes.
+    body None: what the server says when all is well."""
+
+    def __init__(self, status=200, body=None, headers=(), read=None, silent=False):
         self.status, self.body, self.headers, self.read, self.silent = status, body, dict(headers), read, silent
 
 
@@ -38,7 +47,7 @@ class Request:
         self.method, self.target, self.headers = handler.command, handler.path, handler.headers
         self.body, self.answer, self.number = body, answer, number
         self.path, _, self.query = handler.path.partition("?")
-        self.taken = 200 <= answer.status < 300 and not answer.silent
+        self.taken = 200 <= answer.status < 300 and not answer.silent and "grpc-status" not in answer.headers
 
 
 class Server:
@@ -88,12 +97,15 @@ class Server:
         if answer.silent or answer.status == 0:
             handler.close_connection = True
             return
+        content = answer.body
+        if content is None:
+            content = frame(b"") + trailers(b"grpc-status: 0\r\n") if handler.path.endswith(PATHS["parca"]) else b"{}"
         handler.send_response(answer.status)
         for name, value in answer.headers.items():
             handler.send_header(name, value)
-        handler.send_header("Content-Length", str(len(answer.body)))
+        handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
-        handler.wfile.write(answer.body)
+        handler.wfile.write(content)
 
     def wait(self, count, seconds=30):
         """The first count requests, when they have come."""
@@ -214,18 +226,21 @@ def read_ingest(request, document):
 
 
 def read_parca(request, document):
-    assert request.headers["Content-Type"] == "application/json" and not request.query
-    write = json.loads(request.body)
-    assert set(write) == {"series"} and len(write["series"]) == 1
-    series = write["series"][0]
-    assert set(series) == {"labels", "samples"} and len(series["samples"]) == 1 and set(series["samples"][0]) == {"rawProfile"}
-    pairs = [(l["name"], l["value"]) for l in series["labels"]["labels"]]
+    assert request.headers["Content-Type"] == "application/grpc-web+proto" and request.headers["X-Grpc-Web"] == "1" and not request.query
+    flags, size = struct.unpack_from(">BI", request.body)
+    assert (flags, size) == (0, len(request.body) - 5)
+    write = pmem_export.message(request.body[5:])
+    assert set(write) == {2} and len(write[2]) == 1
+    series = pmem_export.message(write[2][0])
+    assert set(series) == {1, 2} and len(series[1]) == len(series[2]) == 1
+    pairs = [tuple(pmem_export.message(l)[n][0].decode() for n in (1, 2)) for l in pmem_export.message(series[1][0])[1]]
     labels = dict(pairs)
     assert len(labels) == len(pairs) and labels.pop("__name__") == "memory"
-    raw = base64.b64decode(series["samples"][0]["rawProfile"], validate=True)
-    rows, time, duration = of_pprof(raw, document)
+    sample = pmem_export.message(series[2][0])
+    assert set(sample) == {1}
+    rows, time, duration = of_pprof(sample[1][0], document)
     assert duration == 0
-    return Pushed(labels, rows, time, duration, raw)
+    return Pushed(labels, rows, time, duration, sample[1][0])
 
 
 def fields_of(data):

@@ -65,7 +65,7 @@ def test_the_path_tells_what_server_it_is(tool, ended, url, server):
 def test_a_prefix_stays_before_the_path(tool, ended):
     with Server() as there:
         pushed(tool("push", "--to", "parca", there.url + "/profiles/", ended))
-        assert there.requests[0].path == "/profiles/api/profiles/writeraw"
+        assert there.requests[0].path == "/profiles" + PATHS["parca"]
 
 
 def test_labels_replace_and_remove_defaults(tool, ended):

@@ -105,6 +105,37 @@ def test_a_profile_that_is_never_taken_is_dropped_and_said_once(tool, run, comma
     assert b"%d profiles dropped: the server does not take them" % count in err and b"more" not in err
 
 
+def call(code, message=None, **options):
+    """An answer that is only the status of a call."""
+    return Answer(headers={"grpc-status": str(code), **({"grpc-message": message} if message else {})}, body=b"", **options)
+
+
+@pytest.mark.parametrize("answer,words", [
+    (call(3, "invalid%20profile:%0A%1b[31m x"), b"the server says gRPC status 3: invalid profile:??[31m x; the profile was dropped"),
+    (Answer(body=pmem_push.trailers(b"Grpc-Message:no such %%41 label\r\nGrpc-Status:3\r\n")),
+     b"the server says gRPC status 3: no such %A label; the profile was dropped"),
+    (call(16, "who are you"), b"the server says gRPC status 16: who are you"),
+    (call(12), b"the server says gRPC status 12"),
+    (Answer(body=b"<html>welcome</html>"), b"the server's answer is not one of gRPC: is it Parca?"),
+    (Answer(body=b""), b"the server's answer is not one of gRPC"),
+    (Answer(404), b"the server says 404"),
+], ids=["headers", "trailers", "login", "no such call", "page", "empty", "not found"])
+def test_what_parca_does_not_take(tool, ended, answer, words):
+    with Server(answer) as there:
+        done = tool("push", "--to", "parca", there.url, ended)
+        assert len(there.requests) == 1
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("code", [2, 8, 13, 14])
+def test_parca_is_tried_again(tool, ended, code):
+    with Server(call(code, "not now")) as there:
+        done = tool("push", "--to", "parca", there.url, ended)
+        assert b"the server says gRPC status %d: not now; it is tried again" % code in done.stderr, done.stderr
+        assert done.returncode == 0 and len(there.requests) == 2 and same(there.requests)
+    assert read("parca", there.requests[1]).totals() == expected(report(tool, ended)["totals"])
+
+
 def test_a_collector_that_takes_not_all(tool, ended):
     """ExportProfilesServiceResponse: 1 partial_success: 1 rejected_profiles, 2 error_message."""
     for body, words in [(b"\x0a\x07\x08\x04\x12\x03\x1bno", b"the server has rejected profiles: ?no; the profile was dropped"),
@@ -289,6 +320,6 @@ def test_what_does_not_belong_into_a_spool(tool, ended, tmp_path):
         base.write_bytes(b"damaged")
         done = tool("push", "--to", "pyroscope", "--spool", spool, there.url, ended)
         assert done.returncode == 0 and b": damaged" in done.stderr and len(there.requests) == 2
-    (spool / "00000000000000000005.parca").write_bytes(b"pmem-push 1\tapplication/json\t\t\n{}\n")
+    (spool / "00000000000000000005.parca").write_bytes(b"pmem-push 1\tapplication/grpc-web+proto\t\t\n{}\n")
     done = tool("push", "--to", "pyroscope", "--spool", spool, "http://127.0.0.1:1", ended)
     assert done.returncode == 1 and b"has profiles for parca; push them first, with --drain" in done.stderr

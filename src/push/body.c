@@ -9,9 +9,13 @@
  * as a unary call of the Connect protocol: POST, Content-Type application/proto.
  * Pyroscope, /ingest: multipart/form-data with the parts profile and sample_type_config, and name, from, until and spyName in the
  * query.  There is no format=pprof: with it the server takes the whole body for a profile (pkg/ingester/pyroscope, ingest_handler.go).
- * Parca, WriteRaw (proto/parca/profilestore/v1alpha1/profilestore.proto): the gateway takes the same message as JSON, bytes in base64,
- * at POST /profiles/writeraw below /api (pkg/server/server.go).  WriteRawRequest { series = [RawProfileSeries { labels: LabelSet;
- * samples: [RawSample { raw_profile }] }] }.
+ * Parca, parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw (proto/parca/profilestore/v1alpha1/profilestore.proto):
+ *   WriteRawRequest { repeated RawProfileSeries series = 2 }
+ *   RawProfileSeries { LabelSet labels = 1; repeated RawSample samples = 2 }
+ *   LabelSet { repeated Label labels = 1 }   Label { string name = 1; string value = 2 }   RawSample { bytes raw_profile = 1 }
+ * as a unary call of gRPC-Web (grpc/grpc, doc/PROTOCOL-WEB.md): POST, the message in a frame.  Parca's own page speaks it to the same
+ * port (pkg/server/server.go, grpcHandlerFunc()).  Its JSON gateway is no way: it is mounted at /api without taking that off the path,
+ * so that /profiles/writeraw is never found.
  */
 #include "push/body.h"
 
@@ -19,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
-#include "base/json.h"
 #include "export/protobuf.h"
 #include "push/spool.h"
 
@@ -29,9 +31,9 @@
 
 #define MESSAGE_LIMIT ((size_t)1 << 31)
 
-enum { REQUEST_SERIES = 1 };
+enum { REQUEST_SERIES = 1, WRITE_RAW_SERIES = 2 };
 enum { SERIES_LABELS = 1, SERIES_SAMPLES = 2 };
-enum { LABEL_NAME = 1, LABEL_VALUE = 2 };
+enum { LABEL_SET_LABELS = 1, LABEL_NAME = 1, LABEL_VALUE = 2 };
 enum { SAMPLE_PROFILE = 1, SAMPLE_ID = 2 };
 
 char *body_pprof(const struct body *body, size_t *size, struct error *err)
@@ -76,13 +78,13 @@ const char *body_uuid(const struct body *body, char text[BODY_UUID_SIZE])
 
 /* --- Pyroscope ------------------------------------------------------------------------------- */
 
-static void put_label(struct protobuf *series, const char *name, const char *value)
+static void put_label(struct protobuf *list, uint32_t field, const char *name, const char *value)
 {
 	struct protobuf label = protobuf_new(MESSAGE_LIMIT);
 
 	protobuf_text(&label, LABEL_NAME, name);
 	protobuf_text(&label, LABEL_VALUE, value);
-	protobuf_message(series, SERIES_LABELS, &label);
+	protobuf_message(list, field, &label);
 	protobuf_free(&label);
 }
 
@@ -91,10 +93,10 @@ static void put_labels(struct protobuf *series, const struct labels *labels)
 {
 	unsigned i;
 
-	put_label(series, "__name__", PROFILE_NAME);
-	put_label(series, "__delta__", "false");
+	put_label(series, SERIES_LABELS, "__name__", PROFILE_NAME);
+	put_label(series, SERIES_LABELS, "__delta__", "false");
 	for (i = 0; i < labels->count; i++)
-		put_label(series, labels->items[i].name, labels->items[i].value);
+		put_label(series, SERIES_LABELS, labels->items[i].name, labels->items[i].value);
 }
 
 bool body_pyroscope(const struct body *body, FILE *file, struct error *err)
@@ -234,64 +236,51 @@ bool body_pyroscope_ingest(const struct body *body, FILE *file, struct error *er
 
 /* --- Parca ----------------------------------------------------------------------------------- */
 
-static void put_json_label(struct json *json, const char *name, const char *value)
+static void put_label_set(struct protobuf *series, const struct labels *labels)
 {
-	json_object(json);
-	json_key_string(json, "name", name);
-	json_key_string(json, "value", value);
-	json_end(json);
-}
-
-static void put_json_labels(struct json *json, const struct labels *labels)
-{
+	struct protobuf set = protobuf_new(MESSAGE_LIMIT);
 	unsigned i;
 
-	json_key(json, "labels");
-	json_object(json);
-	json_key(json, "labels");
-	json_array(json);
-	put_json_label(json, "__name__", PROFILE_NAME);
+	put_label(&set, LABEL_SET_LABELS, "__name__", PROFILE_NAME);
 	for (i = 0; i < labels->count; i++)
-		put_json_label(json, labels->items[i].name, labels->items[i].value);
-	json_end(json);
-	json_end(json);
+		put_label(&set, LABEL_SET_LABELS, labels->items[i].name, labels->items[i].value);
+	protobuf_message(series, SERIES_LABELS, &set);
+	protobuf_free(&set);
 }
 
-static void put_write_raw(FILE *file, const struct labels *labels, const char *profile)
+/* A byte of flags, of which none is set, and the length, the highest byte first. */
+static void put_frame(FILE *file, const struct protobuf *message)
 {
-	struct json json;
+	uint32_t size = (uint32_t)message->size; /* MESSAGE_LIMIT */
+	const uint8_t head[] = {0, (uint8_t)(size >> 24), (uint8_t)(size >> 16),
+				(uint8_t)(size >> 8), (uint8_t)size};
 
-	json_begin(&json, file);
-	json_object(&json);
-	json_key(&json, "series");
-	json_array(&json);
-	json_object(&json);
-	put_json_labels(&json, labels);
-	json_key(&json, "samples");
-	json_array(&json);
-	json_object(&json);
-	json_key_string(&json, "rawProfile", profile);
-	json_end(&json);
-	json_end(&json);
-	json_end(&json);
-	json_end(&json);
-	json_end(&json);
+	fwrite(head, 1, sizeof(head), file);
+	fwrite(message->bytes, 1, message->size, file);
 }
 
 bool body_parca(const struct body *body, FILE *file, struct error *err)
 {
+	struct protobuf series = protobuf_new(MESSAGE_LIMIT), sample = protobuf_new(MESSAGE_LIMIT);
+	struct protobuf request = protobuf_new(MESSAGE_LIMIT);
 	size_t size;
 	char *pprof = body_pprof(body, &size, err);
-	char *text = pprof ? base64_of(pprof, size) : NULL;
-	bool ok = text != NULL;
+	bool ok = pprof != NULL;
 
-	if (pprof && !text)
-		error_set(err, "no memory for the profile");
 	if (ok) {
-		spool_head_write(file, &(struct spool_head){"application/json", "", ""});
-		put_write_raw(file, body->labels, text);
+		protobuf_bytes(&sample, SAMPLE_PROFILE, pprof, size);
+		put_label_set(&series, body->labels);
+		protobuf_message(&series, SERIES_SAMPLES, &sample);
+		protobuf_message(&request, WRITE_RAW_SERIES, &series);
+		ok = !request.failed || error_set(err, "the profile is too large, or no memory");
 	}
-	free(text);
+	if (ok) {
+		spool_head_write(file, &(struct spool_head){"application/grpc-web+proto", "", ""});
+		put_frame(file, &request);
+	}
+	protobuf_free(&sample);
+	protobuf_free(&series);
+	protobuf_free(&request);
 	free(pprof);
 	return ok;
 }

@@ -12,6 +12,7 @@
 #include "base/base64.h"
 #include "core/version.h"
 #include "export/clean.h"
+#include "push/grpc_status.h"
 #include "push/rejected.h"
 #include "push/secrets.h"
 
@@ -330,6 +331,8 @@ static bool set_request_headers(struct http *http, const struct spool_head *head
 	}
 	if (http->target->protocol == TARGET_PYROSCOPE)
 		ok = ok && add_header(&http->headers, "Connect-Protocol-Version: 1", err);
+	if (http->target->protocol == TARGET_PARCA)
+		ok = ok && add_header(&http->headers, "X-Grpc-Web: 1", err);
 	for (item = http->given; item && ok; item = item->next)
 		ok = add_header(&http->headers, item->data, err);
 	curl_easy_setopt(http->easy, CURLOPT_HTTPHEADER, http->headers);
@@ -423,13 +426,64 @@ static void look_for_rejected(struct http *http, struct http_answer *answer)
 {
 	char why[REJECTED_TEXT], *words;
 
-	if (http->target->protocol != TARGET_OTLP ||
-	    rejected_profiles(http->begin, http->begin_size, why) == 0)
+	if (rejected_profiles(http->begin, http->begin_size, why) == 0)
 		return;
 	answer->outcome = HTTP_BAD_PROFILE;
 	secrets_hide(&http->secrets, why);
 	words = clean_text(why, "");
 	error_set(&answer->text, "the server has rejected profiles%s%.*s",
+		  words && words[0] ? ": " : "", WORDS_MAX, words ? words : "");
+	free(words);
+}
+
+static enum http_outcome outcome_of_call(unsigned code)
+{
+	switch (code) {
+	case GRPC_STATUS_OK:
+		return HTTP_DELIVERED;
+	case GRPC_STATUS_INVALID_ARGUMENT:
+	case GRPC_STATUS_OUT_OF_RANGE:
+		return HTTP_BAD_PROFILE;
+	case GRPC_STATUS_NOT_FOUND:
+	case GRPC_STATUS_PERMISSION_DENIED:
+	case GRPC_STATUS_UNIMPLEMENTED:
+	case GRPC_STATUS_UNAUTHENTICATED:
+		return HTTP_BAD_REQUEST;
+	default:
+		return HTTP_LATER;
+	}
+}
+
+static bool status_of_call(struct http *http, struct grpc_status *status)
+{
+	struct curl_header *header;
+	const char *code;
+
+	if (curl_easy_header(http->easy, "grpc-status", 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+		return grpc_status_find(status, http->begin, http->begin_size);
+	code = header->value;
+	if (curl_easy_header(http->easy, "grpc-message", 0, CURLH_HEADER, -1, &header) != CURLHE_OK)
+		header = NULL;
+	return grpc_status_of(status, code, header ? header->value : NULL);
+}
+
+/* A call has a status of its own. */
+static void judge_call(struct http *http, struct http_answer *answer)
+{
+	struct grpc_status status;
+	char *words;
+
+	if (!status_of_call(http, &status)) {
+		answer->outcome = HTTP_BAD_REQUEST;
+		error_set(&answer->text, "the server's answer is not one of gRPC: is it Parca?");
+		return;
+	}
+	answer->outcome = outcome_of_call(status.code);
+	if (answer->outcome == HTTP_DELIVERED)
+		return;
+	secrets_hide(&http->secrets, status.text);
+	words = clean_text(status.text, "");
+	error_set(&answer->text, "the server says gRPC status %u%s%.*s", status.code,
 		  words && words[0] ? ": " : "", WORDS_MAX, words ? words : "");
 	free(words);
 }
@@ -454,7 +508,9 @@ static void judge(struct http *http, CURLcode code, struct http_answer *answer)
 	answer->outcome = outcome_of_status(answer->status);
 	if (answer->outcome != HTTP_DELIVERED)
 		say_status(http, answer);
-	else
+	else if (http->target->protocol == TARGET_PARCA)
+		judge_call(http, answer);
+	else if (http->target->protocol == TARGET_OTLP)
 		look_for_rejected(http, answer);
 }
 

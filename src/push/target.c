@@ -29,7 +29,8 @@ struct protocol {
 static const struct protocol protocols[TARGET_PROTOCOLS] = {
 	[TARGET_PYROSCOPE] = {"pyroscope", "/push.v1.PusherService/Push", NULL, "4040", 16000, true},
 	[TARGET_PYROSCOPE_INGEST] = {"pyroscope-ingest", "/ingest", NULL, NULL, 16000, true},
-	[TARGET_PARCA] = {"parca", "/api/profiles/writeraw", NULL, "7070", 0, false},
+	[TARGET_PARCA] = {"parca", "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
+			  NULL, "7070", 0, false},
 	[TARGET_OTLP] = {"otlp", "/v1development/profiles", "/profiles", "4318", 0, true},
 };
 

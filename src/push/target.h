@@ -11,7 +11,7 @@
 enum target_protocol {
 	TARGET_PYROSCOPE,	 /* push.v1.PusherService/Push, the Connect protocol */
 	TARGET_PYROSCOPE_INGEST, /* /ingest, multipart, as Pyroscope's SDKs do */
-	TARGET_PARCA,		 /* ProfileStoreService/WriteRaw, by its HTTP gateway */
+	TARGET_PARCA,		 /* ProfileStoreService/WriteRaw, gRPC-Web */
 	TARGET_OTLP,		 /* OpenTelemetry profiles, v1development */
 	TARGET_PROTOCOLS,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_push.c - fuzzes what `pmem push` reads: files of its spool, and a collector's answers.
+ * fuzz_push.c - fuzzes what `pmem push` reads: files of its spool, and what servers answer.
  *
  * Input: any of them; all readers get it.
  */
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "push/base.h"
+#include "push/grpc_status.h"
 #include "push/rejected.h"
 #include "push/spool.h"
 
@@ -54,9 +55,14 @@ static void check_head(const uint8_t *data, size_t size)
 static void check_answer(const uint8_t *data, size_t size)
 {
 	char why[REJECTED_TEXT];
+	struct grpc_status status;
 
 	rejected_profiles(data, size, why);
 	require(memchr(why, '\0', sizeof(why)) != NULL);
+	if (!grpc_status_find(&status, data, size))
+		return;
+	require(status.code < 1000);
+	require(memchr(status.text, '\0', sizeof(status.text)) != NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

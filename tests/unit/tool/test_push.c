@@ -220,7 +220,9 @@ static void test_urls(void **state)
 	(void)state;
 	check_url("http://h:4040", NULL, "http://h:4040/push.v1.PusherService/Push",
 		  TARGET_PYROSCOPE);
-	check_url("https://h/a/", "parca", "https://h/a/api/profiles/writeraw", TARGET_PARCA);
+	check_url("https://h/a/", "parca",
+		  "https://h/a/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw",
+		  TARGET_PARCA);
 	check_url("http://[::1]:4318", NULL, "http://[::1]:4318/v1development/profiles",
 		  TARGET_OTLP);
 	check_url("http://h/api/v1/profiles", "otlp", "http://h/api/v1/profiles", TARGET_OTLP);
