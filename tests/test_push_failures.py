@@ -136,6 +136,15 @@ def test_parca_is_tried_again(tool, ended, code):
     assert read("parca", there.requests[1]).totals() == expected(report(tool, ended)["totals"])
 
 
+@pytest.mark.parametrize("words,again", [(b"pushing failed invalid_argument: outside of ingestion window", False),
+                                         (b"pushing failed at least 1 live replicas required, could only find 0", True)])
+def test_ingest_says_422_to_all_that_goes_wrong(tool, ended, words, again):
+    with Server(Answer(422, b'{"code":"unknown","message":"%s"}' % words)) as there:
+        done = tool("push", "--to", "pyroscope-ingest", there.url, ended)
+        assert len(there.requests) == (2 if again else 1)
+    assert done.returncode == (0 if again else 1) and (b"it is tried again" if again else b"the profile was dropped") in done.stderr, done.stderr
+
+
 def test_a_collector_that_takes_not_all(tool, ended):
     """ExportProfilesServiceResponse: 1 partial_success: 1 rejected_profiles, 2 error_message."""
     for body, words in [(b"\x0a\x07\x08\x04\x12\x03\x1bno", b"the server has rejected profiles: ?no; the profile was dropped"),

@@ -402,6 +402,13 @@ static enum http_outcome outcome_of_status(long status)
 	return HTTP_BAD_REQUEST;
 }
 
+/* Pyroscope's /ingest says 422 to whatever went wrong behind it, also while it ends; its words tell what is the profile's fault. */
+static bool is_for_now(const struct http *http, long status)
+{
+	return http->target->protocol == TARGET_PYROSCOPE_INGEST && status == 422 &&
+	       !strstr(http->begin, "invalid_argument");
+}
+
 /* "the server says 401: missing token", with what the answer begins with in one line. */
 static void say_status(struct http *http, struct http_answer *answer)
 {
@@ -505,7 +512,8 @@ static void judge(struct http *http, CURLcode code, struct http_answer *answer)
 	if (retry_after_s > RETRY_AFTER_MAX_S)
 		retry_after_s = RETRY_AFTER_MAX_S;
 	answer->retry_after_ms = (uint64_t)retry_after_s * 1000;
-	answer->outcome = outcome_of_status(answer->status);
+	answer->outcome = is_for_now(http, answer->status) ? HTTP_LATER
+							   : outcome_of_status(answer->status);
 	if (answer->outcome != HTTP_DELIVERED)
 		say_status(http, answer);
 	else if (http->target->protocol == TARGET_PARCA)
