@@ -226,6 +226,17 @@ def test_pprof_of_some_seconds(server, served):
     assert 3 * 10 ** 9 <= made.duration and not later.result().headers.get("Location")
 
 
+def test_pprof_is_of_a_moment(tool, server, served):
+    """A profile with a duration would be a difference to Parca, and one with the start's time would always be the same."""
+    process = report(tool, served.pid)["process"]
+    made, _ = pprof(server.get("p/%d/debug/pprof/heap" % served.pid))
+    assert made.duration == 0
+    assert process["start_realtime_ns"] < made.time <= time.time_ns()
+    time_before = made.time
+    served.tell("k 1")
+    pmem_run.wait_for(lambda: pprof(server.get("p/%d/debug/pprof/heap" % served.pid))[0].time > time_before, "a later state")
+
+
 def test_go_tool_pprof(tool, server, served, tmp_path):
     if not shutil.which("go"):
         pytest.skip("no go here")

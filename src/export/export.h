@@ -32,6 +32,8 @@ struct export_source {
 	enum export_value value; /* for formats with takes_value; pprof: what a viewer shows first */
 	/* pprof: the same process some time before, whose figures are taken away; NULL = nothing is. */
 	const struct profile *base;
+	/* pprof: its time is that of the state, and it has no duration, as Go's own profiles of the heap; not with a base. */
+	bool is_moment;
 	struct error *note; /* receives what the format could not hold, one line; NULL = not wanted */
 };
 

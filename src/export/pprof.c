@@ -127,10 +127,22 @@ static void put_value_type(struct writer *writer, uint32_t field, const char *ty
 	put_message(writer, field);
 }
 
+/* since: from when on, since the start. */
+static void put_times(struct writer *writer, uint64_t since)
+{
+	const struct profile *profile = writer->profile;
+
+	if (writer->source->is_moment)
+		since = profile->duration_ns;
+	put_number(writer, PROFILE_TIME_NANOS, profile->header.start_realtime_ns + since);
+	put_number(writer, PROFILE_DURATION_NANOS,
+		   profile->duration_ns > since ? profile->duration_ns - since : 0);
+}
+
 static void put_types(struct writer *writer)
 {
 	const struct profile *profile = writer->profile, *base = writer->source->base;
-	uint64_t period = profile->header.sample_bytes, since = base ? base->duration_ns : 0;
+	uint64_t period = profile->header.sample_bytes;
 	const char *first = writer->source->value == EXPORT_ALLOC ? "alloc_space" : "inuse_space";
 
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_objects", "count");
@@ -140,9 +152,7 @@ static void put_types(struct writer *writer)
 	put_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
 	put_number(writer, PROFILE_PERIOD, period ? period : 1);
 	put_number(writer, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(writer, first));
-	put_number(writer, PROFILE_TIME_NANOS, profile->header.start_realtime_ns + since);
-	put_number(writer, PROFILE_DURATION_NANOS,
-		   profile->duration_ns > since ? profile->duration_ns - since : 0);
+	put_times(writer, base ? base->duration_ns : 0);
 }
 
 static void put_comment(struct writer *writer, const char *what, const char *text)

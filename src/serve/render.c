@@ -273,12 +273,14 @@ static char *header_of(const struct subject *subject)
 	return fclose(file) == 0 ? text : NULL;
 }
 
-/* base NULL: of the whole time. */
+/* base NULL: of the whole time, as the state that it led to.  To Parca a profile with a duration would be a difference. */
 static struct rendered *make_pprof(const struct render *render, const struct route *route,
 				   const struct profile *base)
 {
-	struct export_source source = {
-		.value = route->kind == ROUTE_ALLOCS ? EXPORT_ALLOC : EXPORT_LIVE, .base = base};
+	struct export_source source = {.value = route->kind == ROUTE_ALLOCS ? EXPORT_ALLOC
+									    : EXPORT_LIVE,
+				       .base = base,
+				       .is_moment = !base};
 	struct subject *subject = find_or_main(render, route->id);
 	struct error err = {""};
 	struct rendered *rendered;
@@ -417,7 +419,7 @@ void render_make(const struct render *render, struct documents *documents, struc
 		document->kept = open_base(render, &document->route, &rendered);
 		if (document->kept)
 			documents_postpone(documents, document,
-					   began_ns + document->route.seconds * SECOND_NS);
+					   documents_now() + document->route.seconds * SECOND_NS);
 		else
 			documents_publish(documents, document, rendered, began_ns);
 		return;
