@@ -27,7 +27,7 @@ def frame_name(frame, reserved=""):
 
 
 def expected(document, value, reserved=""):
-    """The same from `pmem report --json`."""
+    """The same from `pmem report --json`, or from its "mappings"."""
     rows = Counter()
     for stack in document["stacks"]:
         amount = max(stack[value], 0)

@@ -52,7 +52,9 @@ def nameless_of(document):
 def test_pprof(each):
     profile = pmem_export.Pprof(each.export("pprof"))
     rows = profile.rows(nameless_of(each.document)(profile))
-    assert profile.types == [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")]
+    assert profile.types == [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes"),
+                             ("mmap_calls", "count"), ("mmap_space", "bytes")]
+    assert not rows["mmap_calls"] and not rows["mmap_space"]
     for kind, value in PPROF.items():
         assert rows[kind] == expected(each.document, value), kind
         assert sum(rows[kind].values()) == each.totals[value]
@@ -214,7 +216,7 @@ def test_no_export_of_hostile_names_has_control_characters(hostile, name):
 def test_programs_read_hostile_names(hostile):
     if shutil.which("go"):
         raw = run_reader("go", "tool", "pprof", "-symbolize=none", "-raw", hostile.file("pprof"))
-        rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.M)
+        rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+) +0 +0: [\d ]+$", raw, re.M)
         assert [sum(map(int, column)) for column in zip(*rows)] == [hostile.totals[v] for v in SUMS]
     if shutil.which("ms_print"):
         assert ms_print(hostile.file("massif"))[0][-1][2] == hostile.totals["live_bytes"]
@@ -234,7 +236,7 @@ def test_empty_profile(empty):
     assert empty.totals["alloc_blocks"] == 0
     assert empty.export("collapsed") == b""
     profile = pmem_export.Pprof(empty.export("pprof"))
-    assert profile.samples == [] and len(profile.types) == 4
+    assert profile.samples == [] and len(profile.types) == 6
     assert pmem_export.read_speedscope(empty.export("speedscope")) == {"live bytes": Counter(), "allocated bytes": Counter()}
     assert pmem_export.read_dhat(empty.export("dhat"))[0]["pps"] == []
     assert pmem_export.Firefox(empty.export("firefox")).live() == Counter()

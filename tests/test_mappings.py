@@ -4,9 +4,12 @@ import collections
 import csv
 import json
 import re
+import shutil
+import subprocess
 
 import pytest
 
+import pmem_export
 import pmem_log
 import pmem_run
 import pmem_tool
@@ -146,6 +149,91 @@ def test_info_and_the_exported_log_say_it_too(each, tool):
     assert collapsed.stderr == b"" and sum(int(line.rsplit(b" ", 1)[1]) for line in collapsed.stdout.splitlines()) == P
 
 
+# -- exports: apart from the heap, with the sums of the report --------------------------------------------------------------------------
+def export(tool, profile, *options):
+    result = tool("export", "--format", *options, profile)
+    assert (result.returncode, result.stderr) == (0, b"")
+    return result.stdout
+
+
+@pytest.mark.parametrize("value, key", [("live", "mapped_bytes"), ("alloc", "mapped_in_all_bytes"), ("alloc_blocks", "calls")])
+def test_collapsed_call_stacks_of_it(each, tool, value, key):
+    rows = pmem_export.read_collapsed(export(tool, each.profile, "collapsed", "--mappings", "--value", value))
+    assert rows == pmem_export.expected(each.document["mappings"], key, ";")
+    assert sum(rows.values()) == each.document["mappings"][key]
+
+
+def test_pprof_has_it_in_types_of_its_own(each, tool):
+    profile = pmem_export.Pprof(export(tool, each.profile, "pprof"))
+    biases = {m["path"]: m["bias"] for m in each.document["modules"]}
+
+    def nameless(location, mapping):
+        path = profile.strings[mapping[5][0]]
+        return "%s+0x%x" % (path.rpartition("/")[2], location[3][0] + 1 - biases[path])
+
+    rows = profile.rows(nameless)
+    for kind, key in (("mmap_calls", "calls"), ("mmap_space", "mapped_bytes")):
+        assert rows[kind] == pmem_export.expected(each.document["mappings"], key)
+        assert sum(rows[kind].values()) == each.document["mappings"][key]
+    for kind, key in (("alloc_objects", "alloc_blocks"), ("alloc_space", "alloc_bytes"), ("inuse_objects", "live_blocks"), ("inuse_space", "live_bytes")):
+        assert rows[kind] == pmem_export.expected(each.document, key)
+    for sample in profile.samples:
+        values = pmem_export.packed(sample[2])
+        assert not any(values[:4]) or not any(values[4:])
+    entries = profile.labels()
+    assert entries["entry", "mremap"] and entries["entry", "malloc"] == 1
+    assert profile.default == "inuse_space"
+
+
+def test_go_s_pprof_reads_it(each, tool):
+    if not shutil.which("go"):
+        pytest.skip("no go here")
+    path = tool.folder() / "mapped.pb.gz"
+    path.write_bytes(export(tool, each.profile, "pprof"))
+    for kind, key, unit in (("mmap_calls", "calls", "count"), ("mmap_space", "mapped_bytes", "B")):
+        done = subprocess.run(["go", "tool", "pprof", "-symbolize=none", "-unit=" + unit, "-sample_index=" + kind, "-top", path],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert re.search(r" of (\d+)(?:B)? total", done.stdout).group(1) == str(each.document["mappings"][key])
+        assert ("churned" if kind == "mmap_calls" else "grown_new") in done.stdout
+
+
+def test_speedscope_has_it_as_profiles_of_their_own(each, tool):
+    found = pmem_export.read_speedscope(export(tool, each.profile, "speedscope"))
+    assert found == {"live bytes": pmem_export.expected(each.document, "live_bytes"),
+                     "allocated bytes": pmem_export.expected(each.document, "alloc_bytes"),
+                     "mapped bytes (mmap)": pmem_export.expected(each.document["mappings"], "mapped_bytes"),
+                     "bytes mapped in all (mmap)": pmem_export.expected(each.document["mappings"], "mapped_in_all_bytes")}
+
+
+def test_massif_and_firefox_have_it_instead_of_the_heap(each, tool):
+    mappings = each.document["mappings"]
+    _, size, kind, tree = pmem_export.read_massif(export(tool, each.profile, "massif", "--mappings"))[-1]
+    assert (size, kind, tree[0], tree[1]) == (mappings["mapped_bytes"], "detailed", mappings["mapped_bytes"],
+                                              "(page allocation syscalls) mmap/mremap/brk")
+    if shutil.which("ms_print"):
+        path = tool.folder() / "mapped.massif"
+        path.write_bytes(export(tool, each.profile, "massif", "--mappings"))
+        done = subprocess.run(["ms_print", path], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and "({:,}B) (page allocation syscalls)".format(mappings["mapped_bytes"]) in done.stdout
+    firefox = pmem_export.Firefox(export(tool, each.profile, "firefox", "--mappings"))
+    assert firefox.live() == pmem_export.expected(mappings, "mapped_bytes")
+    assert firefox.allocations()[0] == pmem_export.expected(mappings, "mapped_in_all_bytes")
+    for options, names in (((), ["malloc", "RSS", "mmap"]), (("--mappings",), ["RSS", "mmap"])):
+        counters = pmem_export.Firefox(export(tool, each.profile, "firefox", *options)).document["counters"]
+        assert [c["name"] for c in counters] == names
+        assert sum(counters[-1]["samples"]["count"]) == mappings["mapped_bytes"]
+
+
+def test_csv_is_that_of_the_report_and_other_formats_say_where_it_is(each, tool):
+    assert export(tool, each.profile, "csv", "--mappings") == report(tool, each.profile, "--mappings", "--csv").encode()
+    for options, words in ((("dhat",), "the format dhat is of blocks of the heap only"), (("heaptrack",), "the format heaptrack is of blocks"),
+                           (("pprof", "-o", "x"), "the format pprof has what the program maps beside the heap"),
+                           (("json",), "beside the heap, without this option"), (("collapsed", "--value", "temporary"), "mapped in all")):
+        result = tool("export", "--mappings", "--format", *options, each.profile)
+        assert result.returncode == 2 and words in result.stderr.decode(), result.stderr
+
+
 def test_a_bundle_has_it_with_names(each, tool):
     made = tool("bundle", "-o", "x.bundle", each.profile)
     assert made.returncode == 0, made.stderr
@@ -258,7 +346,11 @@ def test_the_first_page_says_it_where_it_matters(run, tool, programs):
                      r"8\.0 MiB by touched \(mappings\.c:\d+\): --mappings\.", text), text
     exported = tool("export", "--format", "collapsed", profile)
     assert exported.returncode == 0
-    assert b"what the program mapped itself, 84.0 MiB by mmap, is not in it: pmem report --mappings" in exported.stderr
+    assert exported.stderr == b"pmem export: what the program mapped itself, 84.0 MiB by mmap, is not in it: --mappings\n"
+    exported = tool("export", "--format", "dhat", profile)
+    assert exported.stderr == b"pmem export: what the program mapped itself, 84.0 MiB by mmap, is not in it: pmem report --mappings\n"
+    exported = tool("export", "--format", "speedscope", profile)
+    assert exported.returncode == 0 and exported.stderr == b""
 
 
 def test_a_killed_program_s_mappings_may_be_more_than_is_resident(run, tool, programs):

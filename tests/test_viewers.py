@@ -45,9 +45,9 @@ def test_go_tool_pprof(each):
     need("go")
     path = each.file("pprof")
     raw = run_reader("go", "tool", "pprof", "-symbolize=none", "-raw", path)
-    assert "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]" in raw
-    rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.M)
-    assert [sum(map(int, column)) for column in zip(*rows)] == [each.totals[v] for v in SUMS]
+    assert "alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt] mmap_calls/count mmap_space/bytes" in raw
+    rows = re.findall(r"^ *(\d+) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+): [\d ]+$", raw, re.M)
+    assert [sum(map(int, column)) for column in zip(*rows)] == [each.totals[v] for v in SUMS] + [0, 0]
     for kind, value in PPROF.items():
         unit = "B" if kind.endswith("space") else "count"
         top = run_reader("go", "tool", "pprof", "-symbolize=none", "-unit=" + unit, "-sample_index=" + kind, "-top", path)

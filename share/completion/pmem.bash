@@ -123,7 +123,7 @@ _pmem() {
 		_pmem_profiles "$cur" -o --output --source -q --quiet --sysroot --debug-dir --debuginfod --blame --help
 		;;
 	export)
-		_pmem_profiles "$cur" --format --list-formats --value -o --output --sysroot --debug-dir --debuginfod --blame --help
+		_pmem_profiles "$cur" --format --list-formats --value --mappings -o --output --sysroot --debug-dir --debuginfod --blame --help
 		;;
 	push)
 		_pmem_profiles "$cur" --to --every --label --spool --spool-max --drain --give-up --timeout --now --max-stacks \

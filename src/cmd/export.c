@@ -20,12 +20,13 @@
 #include "report/mappings.h"
 #include "report/report.h"
 
-enum { NEXT = OPTIONS_NEXT, OPTION_FORMAT = 256, OPTION_VALUE, OPTION_LIST };
+enum { NEXT = OPTIONS_NEXT, OPTION_FORMAT = 256, OPTION_VALUE, OPTION_MAPPINGS, OPTION_LIST };
 
 struct request {
 	struct symbol_options symbols;
 	const struct export_format *format;
 	const char *value;  /* name of an export_value; NULL = not given */
+	bool mappings;	    /* instead of the heap */
 	const char *output; /* NULL = standard output */
 	const char *name;   /* of the profile; NULL = the newest */
 };
@@ -54,8 +55,10 @@ static bool write_json(const struct export_source *source, FILE *file, struct er
 }
 
 static const struct export_format views[] = {
-	{"csv", "one row for each call stack, as pmem report --csv", write_csv, false, false},
-	{"json", "the whole profile, as pmem report --json (doc/JSON.md)", write_json, false, false},
+	{"csv", "one row for each call stack, as pmem report --csv", write_csv, false, false,
+	 EXPORT_ONE},
+	{"json", "the whole profile, as pmem report --json (doc/JSON.md)", write_json, false, false,
+	 EXPORT_BESIDE},
 };
 
 enum { VIEWS = sizeof(views) / sizeof(*views) };
@@ -127,12 +130,37 @@ static int set_option(void *to, int option, const char *argument)
 	case OPTION_VALUE:
 		request->value = argument;
 		return NEXT;
+	case OPTION_MAPPINGS:
+		request->mappings = true;
+		return NEXT;
 	case OPTION_LIST:
 		return list_formats();
 	default:
 		request->output = strcmp(argument, "-") == 0 ? NULL : argument;
 		return NEXT;
 	}
+}
+
+/* What the program maps is no blocks, and has no peak as a whole that would be made of its call stacks'. */
+static int check_mappings(const struct request *request)
+{
+	const struct export_format *format = request->format;
+
+	if (format->kinds == EXPORT_BESIDE)
+		return cmd_usage("export",
+				 "--mappings: the format %s has what the program maps beside the "
+				 "heap, without this option",
+				 format->name);
+	if (format->kinds == EXPORT_HEAP)
+		return cmd_usage("export", "--mappings: the format %s is of blocks of the heap only",
+				 format->name);
+	if (request->value && strcmp(request->value, "live") != 0 &&
+	    strcmp(request->value, "alloc") != 0 && strcmp(request->value, "alloc_blocks") != 0)
+		return cmd_usage("export",
+				 "--value %s: of what the program maps there are live (mapped "
+				 "now), alloc (mapped in all) and alloc_blocks (calls)",
+				 request->value);
+	return NEXT;
 }
 
 /* Whether the options go together. */
@@ -155,7 +183,7 @@ static int check(const struct request *request)
 	if (request->format->is_binary && !request->output && isatty(STDOUT_FILENO))
 		return cmd_usage("export", "%s is nothing for a terminal: use -o FILE",
 				 request->format->name);
-	return NEXT;
+	return request->mappings ? check_mappings(request) : NEXT;
 }
 
 /* Returns NEXT or the exit code. */
@@ -164,6 +192,7 @@ static int parse(int argc, char **argv, struct request *request)
 	static const struct option options[] = {
 		{"format", required_argument, NULL, OPTION_FORMAT},
 		{"value", required_argument, NULL, OPTION_VALUE},
+		{"mappings", no_argument, NULL, OPTION_MAPPINGS},
 		{"list-formats", no_argument, NULL, OPTION_LIST},
 		{"output", required_argument, NULL, 'o'},
 		SYMBOL_OPTIONS_ROWS,
@@ -206,18 +235,18 @@ static bool write_file(const struct request *request, const struct export_source
 	return finish(file, request->output, ok ? err : &(struct error){""}) && ok;
 }
 
-/* The formats of viewers have no place for it beside the heap. */
-static void note_mappings(const struct profile *profile, const char *format)
+/* That something considerable is missing. */
+static void note_mappings(const struct request *request, const struct profile *profile)
 {
+	const struct export_format *format = request->format;
 	struct error note;
 	char bytes[UNITS_SIZE];
 
-	if (!mappings_matter(profile) || strcmp(format, "log") == 0 || strcmp(format, "json") == 0)
+	if (request->mappings || format->kinds == EXPORT_BESIDE || !mappings_matter(profile))
 		return;
-	error_set(
-		&note,
-		"what the program mapped itself, %s by mmap, is not in it: pmem report --mappings",
-		units_bytes(profile_live_bytes(&profile->mapped->totals), bytes));
+	error_set(&note, "what the program mapped itself, %s by mmap, is not in it: %s",
+		  units_bytes(profile_live_bytes(&profile->mapped->totals), bytes),
+		  format->kinds == EXPORT_ONE ? "--mappings" : "pmem report --mappings");
 	cmd_fail("export", &note);
 }
 
@@ -225,7 +254,8 @@ static bool write_profile(const struct request *request, const struct profile *p
 			  struct error *err)
 {
 	struct error note = {""};
-	struct export_source source = {.profile = profile, .note = &note};
+	struct export_source source = {.profile = request->mappings ? profile->mapped : profile,
+				       .note = &note};
 	bool ok;
 
 	source.names = names_new_with(profile, &request->symbols.symbols);
@@ -237,7 +267,7 @@ static bool write_profile(const struct request *request, const struct profile *p
 	if (ok && note.text[0])
 		cmd_fail("export", &note);
 	if (ok)
-		note_mappings(profile, request->format->name);
+		note_mappings(request, profile);
 	names_free(source.names);
 	return ok;
 }

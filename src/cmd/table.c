@@ -161,6 +161,8 @@ const struct cmd cmd_table[] = {
 	 "      --list-formats      say what each of them is for\n"
 	 "      --value VALUE       of --format collapsed: live (default), live_blocks,\n"
 	 "                          alloc, alloc_blocks, peak, temporary\n"
+	 "      --mappings          of collapsed, csv, massif, firefox: what the program\n"
+	 "                          maps itself (mmap) instead of the heap\n"
 	 "  -o, --output FILE       write there instead of to standard output\n",
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              the most used options\n", NULL},

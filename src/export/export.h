@@ -26,6 +26,13 @@ enum export_value {
 	EXPORT_VALUES,
 };
 
+/* Where a format has what the program maps itself (profile->mapped), which is no part of the heap. */
+enum export_kinds {
+	EXPORT_HEAP,   /* nowhere */
+	EXPORT_ONE,    /* in a document of its own: source->profile is that one then */
+	EXPORT_BESIDE, /* in the same document, apart */
+};
+
 struct export_source {
 	const struct profile *profile;
 	struct names *names;
@@ -44,6 +51,7 @@ struct export_format {
 	bool (*write)(const struct export_source *source, FILE *file, struct error *err);
 	bool takes_value;
 	bool is_binary; /* nothing for a terminal */
+	enum export_kinds kinds;
 };
 
 /* A row without name ends the table. */

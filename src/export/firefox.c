@@ -358,6 +358,11 @@ static uint64_t point_live(const struct profile_point *point)
 	return point->live_bytes;
 }
 
+static uint64_t point_mapped(const struct profile_point *point)
+{
+	return point->mapped_bytes;
+}
+
 static uint64_t point_rss(const struct profile_point *point)
 {
 	return point->rss_bytes;
@@ -391,11 +396,17 @@ static void put_counter(struct writer *writer, const char *name, const char *des
 
 static void put_counters(struct writer *writer)
 {
+	const struct profile *profile = writer->profile;
+
 	json_key(&writer->json, "counters");
 	json_array(&writer->json);
-	if (writer->profile->point_count) {
-		put_counter(writer, "malloc", "Live bytes of the heap", point_live);
+	if (profile->point_count) {
+		if (!profile->is_mapped)
+			put_counter(writer, "malloc", "Live bytes of the heap", point_live);
 		put_counter(writer, "RSS", "Resident set of the process", point_rss);
+		if (profile->is_mapped || profile_maps(profile))
+			put_counter(writer, "mmap", "Mapped by the program itself, past malloc",
+				    point_mapped);
 	}
 	json_end(&writer->json);
 }

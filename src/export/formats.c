@@ -7,18 +7,21 @@
 #include "export/export.h"
 
 const struct export_format export_formats[] = {
-	{"log", "the text log's format (doc/LOG.md), one snapshot", export_log, false, false},
+	{"log", "the text log's format (doc/LOG.md), one snapshot", export_log, false, false,
+	 EXPORT_BESIDE},
 	{"collapsed", "one line for each call stack: flamegraph.pl, inferno, speedscope",
-	 export_collapsed, true, false},
-	{"pprof", "go tool pprof, Pyroscope, Parca (protobuf, gzip)", export_pprof, false, true},
-	{"speedscope", "speedscope: live and allocated bytes", export_speedscope, false, false},
+	 export_collapsed, true, false, EXPORT_ONE},
+	{"pprof", "go tool pprof, Pyroscope, Parca (protobuf, gzip)", export_pprof, false, true,
+	 EXPORT_BESIDE},
+	{"speedscope", "speedscope: live and allocated bytes", export_speedscope, false, false,
+	 EXPORT_BESIDE},
 	{"massif", "ms_print, massif-visualizer: the timeline, the peak, the end", export_massif,
-	 false, false},
-	{"dhat", "DHAT's viewer, dh_view.html", export_dhat, false, false},
+	 false, false, EXPORT_ONE},
+	{"dhat", "DHAT's viewer, dh_view.html", export_dhat, false, false, EXPORT_HEAP},
 	{"firefox", "Firefox Profiler: live bytes, allocations, the timeline", export_firefox,
-	 false, false},
-	{"heaptrack", "heaptrack_print, heaptrack_gui", export_heaptrack, false, false},
-	{NULL, NULL, NULL, false, false},
+	 false, false, EXPORT_ONE},
+	{"heaptrack", "heaptrack_print, heaptrack_gui", export_heaptrack, false, false, EXPORT_HEAP},
+	{NULL, NULL, NULL, false, false, EXPORT_HEAP},
 };
 
 const struct export_format *export_find(const char *name)

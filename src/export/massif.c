@@ -93,6 +93,11 @@ static bool put_all(struct writer *writer)
 	put_command(profile, writer->file);
 	fputs("time_unit: ms\n", writer->file);
 	put_snapshot(writer, 0, 0, "empty");
+	/* Of what the program maps call stacks have peaks of their own only, at different times. */
+	if (profile->is_mapped) {
+		put_points(writer, 0, end);
+		return put_detailed(writer, end, EXPORT_LIVE, "detailed");
+	}
 	if (export_peak(profile) <= profile_live_bytes(&profile->totals)) {
 		put_points(writer, 0, end);
 		return put_detailed(writer, end, EXPORT_LIVE, "peak");

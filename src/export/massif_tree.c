@@ -199,8 +199,10 @@ static bool put_root(const struct walk *walk, uint64_t total, uint64_t sum)
 
 	if (!find_children(walk, &all, &children))
 		return false;
-	fprintf(file, "n%" PRIu32 ": %" PRIu64 " (heap allocation functions) malloc/new/new[]\n",
-		line_count(&children) + (total > sum), total);
+	/* As Massif itself with and without --pages-as-heap=yes. */
+	fprintf(file, "n%" PRIu32 ": %" PRIu64 " %s\n", line_count(&children) + (total > sum), total,
+		walk->profile->is_mapped ? "(page allocation syscalls) mmap/mremap/brk"
+					 : "(heap allocation functions) malloc/new/new[]");
 	for (i = 0; i < children.count && ok; i++)
 		ok = put_range(walk, &children.items[i], 1, 1);
 	put_small(walk, &children, 1);

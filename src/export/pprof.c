@@ -6,6 +6,8 @@
  * and come last: the order of fields is free.  Locations of functions that have no name get no line where there is a
  * module: whoever has its debug information can name them later by build-id and address.  Addresses are those of the call:
  * return address - 1.
+ *
+ * A profile without a second one for what the program maps (profile->mapped) gets the heap's four types only.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,7 +51,8 @@ enum {
 };
 enum { LOCATION_ID = 1, LOCATION_MAPPING_ID = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION_ID = 1, LINE_LINE = 2 };
-enum { VALUES = 4 }; /* of a sample */
+/* Of a sample.  The last two are of what the program maps itself, which is no part of the heap: a sample has either the first four, or them. */
+enum { HEAP_VALUES = 4, VALUES = 6 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4 };
 
 /* One message may be as large as a call stack of all nodes that a profile can hold. */
@@ -63,6 +66,12 @@ struct coverage {
 	bool has_inlined;
 };
 
+/* Call stacks of a profile by number: their index + 1; 0 = none. */
+struct by_number {
+	uint32_t *index;
+	uint32_t limit;
+};
+
 struct writer {
 	const struct export_source *source;
 	const struct profile *profile;
@@ -73,8 +82,9 @@ struct writer {
 	uint32_t *mapping_ids;	   /* by module; 0 = it has no mapping */
 	uint32_t *mappings;	   /* modules, by id - 1 */
 	uint32_t mapping_count;
-	uint32_t *base_index; /* of source->base: by number of the call stack its index + 1; 0 = none */
-	uint32_t base_limit;
+	struct by_number base;	      /* source->base */
+	struct by_number base_mapped; /* what its program maps */
+	uint32_t values;	      /* of a sample */
 	struct path path;
 	uint64_t *ids; /* of a call stack's locations: [ids_size] */
 	uint32_t ids_size;
@@ -149,6 +159,10 @@ static void put_types(struct writer *writer)
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "alloc_space", "bytes");
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "inuse_objects", "count");
 	put_value_type(writer, PROFILE_SAMPLE_TYPE, "inuse_space", "bytes");
+	if (writer->values == VALUES) {
+		put_value_type(writer, PROFILE_SAMPLE_TYPE, "mmap_calls", "count");
+		put_value_type(writer, PROFILE_SAMPLE_TYPE, "mmap_space", "bytes");
+	}
 	put_value_type(writer, PROFILE_PERIOD_TYPE, "space", "bytes");
 	put_number(writer, PROFILE_PERIOD, period ? period : 1);
 	put_number(writer, PROFILE_DEFAULT_SAMPLE_TYPE, string_of(writer, first));
@@ -225,8 +239,14 @@ static void put_label(struct writer *writer, const char *key, const char *text)
 }
 
 /* In the order of put_types(). */
-static void values_of(const struct profile_counts *counts, uint64_t values[VALUES])
+static void values_of(const struct profile *profile, const struct profile_counts *counts,
+		      uint64_t values[VALUES])
 {
+	if (profile->is_mapped) {
+		values[HEAP_VALUES] = counts->alloc_count;
+		values[HEAP_VALUES + 1] = profile_live_bytes(counts);
+		return;
+	}
 	values[0] = counts->alloc_count;
 	values[1] = counts->alloc_bytes;
 	values[2] = profile_live_count(counts);
@@ -234,14 +254,19 @@ static void values_of(const struct profile_counts *counts, uint64_t values[VALUE
 }
 
 /* Takes away what there was before: changes may be negative.  False: nothing has changed. */
-static bool subtract_base(const struct writer *writer, const struct profile_stack *stack,
-			  uint64_t values[VALUES])
+static bool subtract_base(const struct writer *writer, const struct profile *profile,
+			  const struct profile_stack *stack, uint64_t values[VALUES])
 {
-	uint32_t index = stack->number < writer->base_limit ? writer->base_index[stack->number] : 0;
+	const struct profile *base = writer->source->base;
+	const struct by_number *known = &writer->base;
 	uint64_t before[VALUES] = {0}, changed = 0;
 
-	if (index > 0)
-		values_of(&writer->source->base->stacks[index - 1].counts, before);
+	if (profile->is_mapped) {
+		base = base->mapped;
+		known = &writer->base_mapped;
+	}
+	if (stack->number < known->limit && known->index[stack->number] > 0)
+		values_of(base, &base->stacks[known->index[stack->number] - 1].counts, before);
 	for (int i = 0; i < VALUES; i++) {
 		values[i] -= before[i];
 		changed |= values[i];
@@ -249,13 +274,14 @@ static bool subtract_base(const struct writer *writer, const struct profile_stac
 	return changed != 0;
 }
 
-static bool put_sample(struct writer *writer, const struct profile_stack *stack)
+static bool put_sample(struct writer *writer, const struct profile *profile,
+		       const struct profile_stack *stack)
 {
-	uint64_t values[VALUES];
+	uint64_t values[VALUES] = {0};
 	uint64_t unknown = writer->unknown_id;
 
-	values_of(&stack->counts, values);
-	if (writer->source->base && !subtract_base(writer, stack, values))
+	values_of(profile, &stack->counts, values);
+	if (writer->source->base && !subtract_base(writer, profile, stack, values))
 		return true;
 	if (!read_ids(writer, stack->node))
 		return false;
@@ -264,13 +290,22 @@ static bool put_sample(struct writer *writer, const struct profile_stack *stack)
 				writer->path.count);
 	else
 		protobuf_packed(&writer->message, SAMPLE_LOCATION_ID, &unknown, 1);
-	protobuf_packed(&writer->message, SAMPLE_VALUE, values, VALUES);
+	protobuf_packed(&writer->message, SAMPLE_VALUE, values, writer->values);
 	if (stack->hook != FORMAT_NO_HOOK)
 		put_label(writer, "entry", profile_hook_name(stack->hook));
 	if (stack->inexact)
 		put_label(writer, "inexact", "yes");
 	put_message(writer, PROFILE_SAMPLE);
 	return true;
+}
+
+static bool put_samples(struct writer *writer, const struct profile *profile)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < profile->stack_count && ok; i++)
+		ok = put_sample(writer, profile, &profile->stacks[i]);
+	return ok;
 }
 
 /* The name that a linker knows, where it is known. */
@@ -409,14 +444,14 @@ static void put_strings(struct writer *writer)
 static bool put_profile(struct writer *writer)
 {
 	const struct profile *profile = writer->profile;
-	bool ok = true;
+	bool ok;
 	uint32_t i;
 
 	string_of(writer, ""); /* number 0, as the format wants it */
 	put_types(writer);
 	put_comments(writer);
-	for (i = 0; i < profile->stack_count && ok; i++)
-		ok = put_sample(writer, &profile->stacks[i]);
+	ok = put_samples(writer, profile) &&
+	     (writer->values == HEAP_VALUES || put_samples(writer, profile->mapped));
 	for (i = 0; i < profile->location_count; i++)
 		put_location(writer, i);
 	put_unknown(writer);
@@ -437,7 +472,8 @@ static void close_writer(struct writer *writer)
 	free(writer->coverage);
 	free(writer->mapping_ids);
 	free(writer->mappings);
-	free(writer->base_index);
+	free(writer->base.index);
+	free(writer->base_mapped.index);
 	free(writer->ids);
 	free(writer);
 }
@@ -464,19 +500,26 @@ static void order_mappings(struct writer *writer)
 		add_mapping(writer, i);
 }
 
-/* Call stacks keep their numbers as long as the process runs.  False: no memory. */
+/* Call stacks keep their numbers as long as the process runs.  profile NULL: there are none.  False: no memory. */
+static bool index_stacks(const struct profile *profile, struct by_number *known)
+{
+	uint32_t count = profile ? profile->stack_count : 0, i;
+
+	for (i = 0; i < count; i++)
+		if (profile->stacks[i].number >= known->limit)
+			known->limit = profile->stacks[i].number + 1;
+	known->index = calloc((size_t)known->limit + 1, sizeof(*known->index));
+	for (i = 0; known->index && i < count; i++)
+		known->index[profile->stacks[i].number] = i + 1;
+	return known->index != NULL;
+}
+
 static bool index_base(struct writer *writer)
 {
 	const struct profile *base = writer->source->base;
-	uint32_t i;
 
-	for (i = 0; base && i < base->stack_count; i++)
-		if (base->stacks[i].number >= writer->base_limit)
-			writer->base_limit = base->stacks[i].number + 1;
-	writer->base_index = calloc((size_t)writer->base_limit + 1, sizeof(*writer->base_index));
-	for (i = 0; writer->base_index && base && i < base->stack_count; i++)
-		writer->base_index[base->stacks[i].number] = i + 1;
-	return writer->base_index != NULL;
+	return index_stacks(base, &writer->base) &&
+	       index_stacks(base ? base->mapped : NULL, &writer->base_mapped);
 }
 
 static struct writer *new_writer(const struct export_source *source)
@@ -487,6 +530,7 @@ static struct writer *new_writer(const struct export_source *source)
 		return NULL;
 	writer->source = source;
 	writer->profile = source->profile;
+	writer->values = source->profile->mapped ? VALUES : HEAP_VALUES;
 	writer->unknown_id = source->profile->location_count + 1;
 	writer->coverage = calloc((size_t)source->profile->module_count + 1,
 				  sizeof(*writer->coverage));

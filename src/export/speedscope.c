@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * speedscope.c - speedscope's own format (speedscope.app/file-format-schema.json): live and allocated bytes, as two profiles.
+ * speedscope.c - speedscope's own format (speedscope.app/file-format-schema.json): live and allocated bytes, as two profiles; two
+ * more if the program maps memory itself.
  *
  * The reader takes each entry of its table of frames for another function, so that the table has every function of a
  * file once, and no lines: those of calls would tear functions apart.
@@ -83,15 +84,22 @@ static bool put_sample(struct writer *writer, uint32_t node)
 	return true;
 }
 
-static void put_weights(struct writer *writer, enum export_value value)
+/* One of the document's profiles. */
+struct part {
+	const struct profile *profile; /* the heap, or what the program maps: their places are the same */
+	enum export_value value;
+	const char *name;
+};
+
+static void put_weights(struct writer *writer, const struct part *part)
 {
-	const struct profile *profile = writer->profile;
+	const struct profile *profile = part->profile;
 	uint32_t i;
 
 	json_key(&writer->json, "weights");
 	json_array(&writer->json);
 	for (i = 0; i < profile->stack_count; i++) {
-		uint64_t weight = export_value_of(value, &profile->stacks[i].counts);
+		uint64_t weight = export_value_of(part->value, &profile->stacks[i].counts);
 
 		if (weight)
 			json_uint(&writer->json, weight);
@@ -99,27 +107,44 @@ static void put_weights(struct writer *writer, enum export_value value)
 	json_end(&writer->json);
 }
 
-static bool put_profile(struct writer *writer, const char *name, enum export_value value)
+static bool put_profile(struct writer *writer, const struct part *part)
 {
-	const struct profile *profile = writer->profile;
+	const struct profile *profile = part->profile;
 	struct json *json = &writer->json;
 	bool ok = true;
 	uint32_t i;
 
 	json_object(json);
 	json_key_string(json, "type", "sampled");
-	json_key_string(json, "name", name);
+	json_key_string(json, "name", part->name);
 	json_key_string(json, "unit", "bytes");
 	json_key_uint(json, "startValue", 0);
-	json_key_uint(json, "endValue", export_value_of(value, &profile->totals));
+	json_key_uint(json, "endValue", export_value_of(part->value, &profile->totals));
 	json_key(json, "samples");
 	json_array(json);
 	for (i = 0; i < profile->stack_count && ok; i++)
-		if (export_value_of(value, &profile->stacks[i].counts))
+		if (export_value_of(part->value, &profile->stacks[i].counts))
 			ok = put_sample(writer, profile->stacks[i].node);
 	json_end(json);
-	put_weights(writer, value);
+	put_weights(writer, part);
 	json_end(json);
+	return ok;
+}
+
+static bool put_profiles(struct writer *writer)
+{
+	const struct profile *heap = writer->profile;
+	bool is_sample = heap->header.sample_bytes != 0, ok = true;
+	const struct part parts[] = {
+		{heap, EXPORT_LIVE, is_sample ? "live bytes (estimates)" : "live bytes"},
+		{heap, EXPORT_ALLOC, is_sample ? "allocated bytes (estimates)" : "allocated bytes"},
+		{heap->mapped, EXPORT_LIVE, "mapped bytes (mmap)"},
+		{heap->mapped, EXPORT_ALLOC, "bytes mapped in all (mmap)"},
+	};
+	unsigned count = profile_maps(heap) ? 4 : 2;
+
+	for (unsigned i = 0; i < count && ok; i++)
+		ok = put_profile(writer, &parts[i]);
 	return ok;
 }
 
@@ -127,7 +152,7 @@ static bool put_file(struct writer *writer)
 {
 	struct json *json = &writer->json;
 	char *name = clean_text(writer->profile->program_name, "");
-	bool is_sample = writer->profile->header.sample_bytes != 0, ok;
+	bool ok;
 
 	json_object(json);
 	json_key_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
@@ -137,10 +162,7 @@ static bool put_file(struct writer *writer)
 	ok = name && put_functions(writer);
 	json_key(json, "profiles");
 	json_array(json);
-	ok = ok &&
-	     put_profile(writer, is_sample ? "live bytes (estimates)" : "live bytes", EXPORT_LIVE) &&
-	     put_profile(writer, is_sample ? "allocated bytes (estimates)" : "allocated bytes",
-			 EXPORT_ALLOC);
+	ok = ok && put_profiles(writer);
 	json_end(json);
 	json_end(json);
 	free(name);

@@ -171,6 +171,8 @@ bool state_make(struct state *state, const struct profile *from, const struct st
 	profile->locations = NULL;
 	profile->nodes = NULL;
 	profile->given = NULL;
+	/* What the program maps lies on places that are not taken over. */
+	profile->mapped = NULL;
 	if (copy_stacks(state, from, view))
 		fold(state, view->stacks_max);
 	if (!profile->stacks || !copy_places(state, from)) {
