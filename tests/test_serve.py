@@ -83,6 +83,26 @@ def test_sites_in_the_metrics(tool, server, served):
     assert set(sums) == {"keep", "throw_away"}
 
 
+def test_what_the_program_maps_is_apart_in_the_metrics(tool, server, served):
+    names = {"pmem_mapped_bytes": "mapped_bytes", "pmem_mapped_peak_bytes": "peak_bytes", "pmem_mapped_bytes_total": "mapped_in_all_bytes",
+             "pmem_unmapped_bytes_total": "unmapped_bytes", "pmem_mapping_calls_total": "calls"}
+    served.tell("m 10")
+    served.tell("u 4")
+    document = report(tool, served.pid)
+    mappings = document["mappings"]
+    assert (mappings["calls"], mappings["mapped_bytes"], mappings["peak_bytes"]) == (10, 6 * 4096, 10 * 4096)
+
+    def mapped():
+        found = server.metrics()
+        return {name: value for name in [*names, "pmem_site_mapped_bytes"] for labels, value in found[name].items()
+                if dict(labels)["pid"] == str(served.pid)}
+
+    eventually(mapped, {**{name: mappings[key] for name, key in names.items()}, "pmem_site_mapped_bytes": 6 * 4096})
+    site, = (dict(labels)["site"] for labels in server.metrics()["pmem_site_mapped_bytes"] if dict(labels)["pid"] == str(served.pid))
+    assert re.fullmatch(r"map_page \(served\.c:\d+\)", site)
+    assert heap_metrics(server, served.pid) == {name: document["totals"][key] for name, key in METRICS.items()}
+
+
 def pprof(answer):
     assert answer.status == 200, answer
     made = pmem_export.Pprof(answer.body)
@@ -99,6 +119,10 @@ def test_pprof(tool, server, served, where):
     assert made.default == "inuse_space"
     made, found = pprof(server.get(where % "allocs"))
     assert made.default == "alloc_space" and found == sums
+    served.tell("m 3")
+    mappings = report(tool, served.pid)["mappings"]
+    eventually(lambda: [sum(pprof(server.get(where % "heap"))[0].rows(lambda *_: "?")[kind].values()) for kind in ("mmap_calls", "mmap_space")],
+               [mappings["calls"], mappings["mapped_bytes"]])
 
 
 def test_pprof_says_whose_it_is(tool, programs, tmp_path):
@@ -209,6 +233,7 @@ def signed(value):
 def test_pprof_of_some_seconds(server, served):
     """What happened in them: what was freed of what had been there before is negative."""
     served.tell("k 50")
+    served.tell("m 3")
     with concurrent.futures.ThreadPoolExecutor() as pool:
         before = server.metrics()["pmem_serve_renderings_total"][()]
         later = pool.submit(server.get, "p/%d/debug/pprof/heap?seconds=3" % served.pid)
@@ -217,12 +242,13 @@ def test_pprof_of_some_seconds(server, served):
         pmem_run.wait_for(lambda: server.metrics()["pmem_serve_renderings_total"][()] > before, "a rendering")
         served.tell("d 20")
         served.tell("t 7")
+        served.tell("u 2")
         made, _ = pprof(later.result())
     rows = made.rows(lambda location, mapping: "?")
-    sums = {kind: {stack[0 if stack[0] in ("keep", "throw_away") else 1]: signed(value % (1 << 64)) for stack, value in found.items()}
+    sums = {kind: {stack[0 if stack[0] in ("keep", "throw_away", "map_page") else 1]: signed(value % (1 << 64)) for stack, value in found.items()}
             for kind, found in rows.items()}
     assert sums == {"alloc_objects": {"throw_away": 7}, "alloc_space": {"throw_away": 700}, "inuse_objects": {"keep": -20},
-                    "inuse_space": {"keep": -20000}}
+                    "inuse_space": {"keep": -20000}, "mmap_calls": {}, "mmap_space": {"map_page": -2 * 4096}}
     assert 3 * 10 ** 9 <= made.duration and not later.result().headers.get("Location")
 
 

@@ -3,7 +3,7 @@
  * metrics.c - see metrics.h.
  *
  * All samples of a metric must stand together, so the figures of all processes are collected first.  Labels are bounded: pid, program, and of
- * each process a few sites.
+ * each process a few sites.  What the program maps itself has metrics of its own: no part of the heap's.
  */
 #include "serve/metrics.h"
 
@@ -33,6 +33,11 @@ enum value {
 	RSS_BYTES,
 	DURATION,
 	LOST,
+	MAPPED_BYTES,
+	MAPPED_PEAK_BYTES,
+	MAPPED_ALL_BYTES,
+	UNMAPPED_BYTES,
+	MAPPING_CALLS,
 	VALUES,
 };
 
@@ -57,15 +62,24 @@ static const struct metric process_metrics[VALUES] = {
 		       "Resident set at the latest point of the timeline."},
 	[DURATION] = {"pmem_recording_seconds", "gauge", "Since recording began."},
 	[LOST] = {"pmem_lost_events_total", "counter", "What was not recorded."},
+	[MAPPED_BYTES] = {"pmem_mapped_bytes", "gauge",
+			  "Bytes that the program maps itself (mmap), no part of the heap."},
+	[MAPPED_PEAK_BYTES] = {"pmem_mapped_peak_bytes", "gauge", "Most of them so far."},
+	[MAPPED_ALL_BYTES] = {"pmem_mapped_bytes_total", "counter", "Bytes that it mapped."},
+	[UNMAPPED_BYTES] = {"pmem_unmapped_bytes_total", "counter",
+			    "Bytes that it unmapped of those."},
+	[MAPPING_CALLS] = {"pmem_mapping_calls_total", "counter", "Calls that mapped them."},
 };
 
-enum site_value { SITE_LIVE, SITE_ALLOC, SITE_VALUES };
+enum site_value { SITE_LIVE, SITE_ALLOC, SITE_MAPPED, SITE_VALUES };
 
 static const struct metric site_metrics[SITE_VALUES] = {
 	[SITE_LIVE] = {"pmem_site_live_bytes", "gauge",
 		       "Live bytes of the allocation sites with the most of them."},
 	[SITE_ALLOC] = {"pmem_site_allocated_bytes_total", "counter",
 			"Bytes that these sites allocated."},
+	[SITE_MAPPED] = {"pmem_site_mapped_bytes", "gauge",
+			 "Bytes mapped by the sites that map most themselves."},
 };
 
 struct site_figures {
@@ -73,11 +87,16 @@ struct site_figures {
 	uint64_t values[SITE_VALUES];
 };
 
+struct site_list {
+	struct site_figures *items;
+	unsigned count;
+};
+
 struct process_figures {
 	char *labels; /* pid="1",program="a" */
 	uint64_t values[VALUES];
-	struct site_figures *sites;
-	unsigned site_count;
+	struct site_list heap;
+	struct site_list mapped;
 };
 
 /* --- texts ----------------------------------------------------------------------------------- */
@@ -136,11 +155,17 @@ static char *name_of(const struct report *report, const struct site *site)
 	return label;
 }
 
+static void free_list(struct site_list *list)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		free(list->items[i].name);
+	free(list->items);
+}
+
 static void free_figures(struct process_figures *figures)
 {
-	for (unsigned i = 0; i < figures->site_count; i++)
-		free(figures->sites[i].name);
-	free(figures->sites);
+	free_list(&figures->heap);
+	free_list(&figures->mapped);
 	free(figures->labels);
 	*figures = (struct process_figures){0};
 }
@@ -156,7 +181,7 @@ static uint64_t last_rss(const struct profile *profile)
 
 static void take_values(const struct profile *profile, struct process_figures *figures)
 {
-	const struct profile_counts *totals = &profile->totals;
+	const struct profile_counts *totals = &profile->totals, *mapped = &profile->mapped->totals;
 	uint64_t values[VALUES] = {
 		[RUNNING] = profile->is_live,
 		[LIVE_BYTES] = profile_live_bytes(totals),
@@ -170,66 +195,85 @@ static void take_values(const struct profile *profile, struct process_figures *f
 		[RSS_BYTES] = last_rss(profile),
 		[DURATION] = profile->duration_ns,
 		[LOST] = profile_losses(profile),
+		[MAPPED_BYTES] = profile_live_bytes(mapped),
+		[MAPPED_PEAK_BYTES] = export_header(&profile->mapped->header.peak_bytes),
+		[MAPPED_ALL_BYTES] = mapped->alloc_bytes,
+		[UNMAPPED_BYTES] = mapped->free_bytes,
+		[MAPPING_CALLS] = mapped->alloc_count,
 	};
 
 	memcpy(figures->values, values, sizeof(values));
 }
 
 /* Two sites with the same name are one: the same labels must not come twice. */
-static struct site_figures *site_named(struct process_figures *figures, char *name)
+static struct site_figures *site_named(struct site_list *list, char *name)
 {
 	struct site_figures *site;
 
-	for (unsigned i = 0; i < figures->site_count; i++) {
-		if (strcmp(figures->sites[i].name, name) != 0)
+	for (unsigned i = 0; i < list->count; i++) {
+		if (strcmp(list->items[i].name, name) != 0)
 			continue;
 		free(name);
-		return &figures->sites[i];
+		return &list->items[i];
 	}
-	site = &figures->sites[figures->site_count++];
+	site = &list->items[list->count++];
 	*site = (struct site_figures){.name = name};
 	return site;
 }
 
-static bool take_sites(struct report *report, unsigned most, struct process_figures *figures)
+static bool take_sites(struct report *report, unsigned most, struct site_list *list)
 {
 	const struct sites *sites = report->sites;
 	unsigned count = sites->count < most ? sites->count : most;
 
-	figures->sites = calloc((size_t)count + 1, sizeof(*figures->sites));
-	for (unsigned i = 0; figures->sites && i < count; i++) {
+	list->items = calloc((size_t)count + 1, sizeof(*list->items));
+	for (unsigned i = 0; list->items && i < count; i++) {
 		const struct site *site = &sites->items[i];
 		char *name = name_of(report, site);
-		struct site_figures *into = name ? site_named(figures, name) : NULL;
+		struct site_figures *into = name ? site_named(list, name) : NULL;
 
 		if (!into)
 			return false;
 		into->values[SITE_LIVE] += site->counts.live_bytes;
 		into->values[SITE_ALLOC] += site->counts.alloc_bytes;
+		into->values[SITE_MAPPED] += site->counts.live_bytes;
 	}
-	return figures->sites != NULL;
+	return list->items != NULL;
+}
+
+/* Of a heap, or of what the program maps. */
+static bool find_sites(const struct profile *profile, struct names *names, unsigned most,
+		       struct site_list *list, struct error *err)
+{
+	struct report_options options = {.view = "summary", .key = SITES_LIVE};
+	struct output out = {.width = 80};
+	struct report report = {.profile = profile, .names = names, .options = &options, .out = &out};
+	bool ok = report_open(&report, err);
+
+	if (ok) {
+		report_sort(&report, SITES_LIVE);
+		ok = take_sites(&report, most, list);
+	}
+	report_close(&report);
+	return ok;
 }
 
 static bool take_profile(const struct metrics_query *query, const struct profile *profile,
 			 struct process_figures *figures, struct error *err)
 {
-	struct report_options options = {.view = "summary", .key = SITES_LIVE};
-	struct output out = {.width = 80};
-	struct report report = {.profile = profile, .options = &options, .out = &out};
+	struct names *names;
 	bool ok;
 
 	take_values(profile, figures);
 	figures->labels = labels_of(profile);
 	if (query->sites == 0)
 		return figures->labels || error_set(err, "no memory");
-	report.names = known_take(query->known, profile);
-	ok = figures->labels && report.names && report_open(&report, err);
-	if (ok) {
-		report_sort(&report, SITES_LIVE);
-		ok = take_sites(&report, query->sites, figures);
-	}
-	report_close(&report);
-	known_give(query->known, report.names, profile);
+	names = known_take(query->known, profile);
+	ok = figures->labels && names &&
+	     find_sites(profile, names, query->sites, &figures->heap, err) &&
+	     (!profile_maps(profile) ||
+	      find_sites(profile->mapped, names, query->sites, &figures->mapped, err));
+	known_give(query->known, names, profile);
 	return ok || error_set(err, "no memory for metrics");
 }
 
@@ -303,8 +347,10 @@ static void put_processes(const struct process_figures *all, unsigned count, FIL
 
 static void put_sites(const struct process_figures *process, enum site_value value, FILE *file)
 {
-	for (unsigned i = 0; i < process->site_count; i++) {
-		const struct site_figures *site = &process->sites[i];
+	const struct site_list *list = value == SITE_MAPPED ? &process->mapped : &process->heap;
+
+	for (unsigned i = 0; i < list->count; i++) {
+		const struct site_figures *site = &list->items[i];
 
 		fprintf(file, "%s{%s,", site_metrics[value].name, process->labels);
 		put_label(file, "site", site->name);

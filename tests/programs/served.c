@@ -7,16 +7,21 @@
  *   k COUNT   COUNT blocks of 1,000 bytes that stay, from keep()
  *   d COUNT   as many of them are freed
  *   t COUNT   COUNT blocks of 100 bytes, each freed at once, from throw_away()
+ *   m COUNT   COUNT pages mapped, from map_page()
+ *   u COUNT   as many of them are unmapped
  *   q         ends, with exit status 0
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { KEPT_MAX = 100000, KEPT = 1000, THROWN = 100 };
+enum { KEPT_MAX = 100000, KEPT = 1000, THROWN = 100, MAPPED_MAX = 1000, PAGE = 4096 };
 
 static void *kept[KEPT_MAX];
 static unsigned kept_count;
+static void *mapped[MAPPED_MAX];
+static unsigned mapped_count;
 
 __attribute__((noinline)) static void keep(void)
 {
@@ -37,6 +42,12 @@ __attribute__((noinline)) static void throw_away(void)
 	free(block);
 }
 
+__attribute__((noinline)) static void map_page(void)
+{
+	mapped[mapped_count++] = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+				      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 static void obey(char what, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -46,6 +57,10 @@ static void obey(char what, unsigned count)
 			drop();
 		else if (what == 't')
 			throw_away();
+		else if (what == 'm' && mapped_count < MAPPED_MAX)
+			map_page();
+		else if (what == 'u' && mapped_count > 0)
+			munmap(mapped[--mapped_count], PAGE);
 	}
 }
 
