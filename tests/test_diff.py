@@ -351,7 +351,7 @@ def keys(value, path=""):
 
 def test_the_document_names_the_keys_of_the_json(tool, profile, root):
     page = (root / "doc" / "JSON.md").read_text().partition("\n# The JSON of `pmem diff --json`")[2].partition("\n# ")[0]
-    documented = set(DOCUMENTED.findall(page))
+    documented = {name for name in DOCUMENTED.findall(page) if not name.startswith("mappings.")}
     assert len(documented) > 50
     found = set(keys(compare(tool, profile("a", sources()), profile("b", sources(leak=LEAK)))))
     for side in ("b", "sites[].b", "stacks[].b"):
@@ -376,6 +376,68 @@ def test_csv_says_what_the_json_says(tool, profile):
                 assert (int(row[key + "_a"]), int(row[key + "_b"])) == (wanted["a"][key], wanted["b"][key])
             if options:
                 assert row["frames"] == ";".join(f["function"] for f in wanted["frames"])
+
+
+MAPS = """
+#include <stdlib.h>
+#include <sys/mman.h>
+void *volatile kept;
+__attribute__((noinline)) void *map(int pages)
+{
+	kept = mmap(NULL, pages * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return kept;
+}
+__attribute__((noinline)) void more(void) { map(600); kept = malloc(100); }
+__attribute__((noinline)) void same(void) { map(7); }
+__attribute__((noinline)) void gone(void) { munmap(map(5), 3 * 4096); }
+__attribute__((noinline)) void fresh(void) { map(2); }
+int main(void) { same(); %s return 0; }
+"""
+
+
+@pytest.fixture
+def maps(profile):
+    return (profile("a", [MAPS % "more(); gone();"]), profile("b", [MAPS % "for (int i = 0; i < 3; i++) more(); fresh();"]))
+
+
+def test_what_the_programs_map_is_compared_apart(tool, maps, root):
+    document = compare(tool, *maps)
+    mappings, page = document["mappings"], 4096
+    reports = [json.loads(output(tool("report", "--json", path))) for path in maps]
+    assert [(mappings[s]["mapped_bytes"], mappings[s]["mapped_in_all_bytes"], mappings[s]["calls"]) for s in "ab"] == \
+        [(609 * page, 612 * page, 3), (1809 * page, 1809 * page, 5)] == \
+        [tuple(r["mappings"][key] for key in ("mapped_bytes", "mapped_in_all_bytes", "calls")) for r in reports]
+    changes = {s["frames"][1]["function"]: (s["state"], s["mapped_change"] // page, s["mapped_in_all_change"] // page, s["b"]["calls"])
+               for s in mappings["stacks"]}
+    assert changes == {"more": ("matched", 1200, 1200, 3), "fresh": ("new", 2, 2, 1), "gone": ("gone", -2, -5, 0), "same": ("matched", 0, 0, 1)}
+    # The heap's own figures: malloc() in more().
+    assert [document[s]["live_bytes"] for s in "ab"] == [r["totals"]["live_bytes"] for r in reports] == [100, 300]
+    assert [s["frames"][0]["function"] for s in document["stacks"]] == ["more"]
+    text = (root / "doc" / "JSON.md").read_text().partition("\n# The JSON of `pmem diff --json`")[2].partition("\n# ")[0]
+    documented = {name for name in DOCUMENTED.findall(text) if name.startswith("mappings.")}
+    assert documented <= set(keys({"mappings": mappings}))
+
+
+def test_mappings_on_the_page_as_csv_and_as_a_limit(tool, maps):
+    text = output(tool("diff", *maps))
+    assert "Not heap: +4.7 MiB of the programs' own mappings (mmap; 2.4 MiB -> 7.1 MiB):" in text and "more" in text
+    text = output(tool("diff", "--mappings", *maps))
+    assert re.match(r"mapped  \+4\.7 MiB \(2\.4 -> 7\.1\)    mapped in all \+195 %    calls \+66 %\n", text.lstrip()), text
+    assert re.search(r"^ +\+4\.7 MiB  map  prog", text, re.M) or re.search(r"^ +\+4\.7 MiB  map +part0\.c:\d+$", text, re.M), text
+    assert "Not heap" not in text
+    rows = list(csv.DictReader(io.StringIO(output(tool("diff", "--mappings", "--csv", "--stacks", *maps)), newline="")))
+    assert {row["frames"].split(";")[1]: int(row["live_bytes_b"]) - int(row["live_bytes_a"]) for row in rows} == \
+        {"more": 1200 * 4096, "fresh": 2 * 4096, "gone": -2 * 4096, "same": 0}
+    assert tool("diff", "--mappings", "--fail-over", "5m", *maps).returncode == 0
+    result = tool("diff", "--mappings", "--fail-over", "4m", *maps)
+    assert result.returncode == 1 and result.stderr == b"pmem diff: mapped bytes grew by 4.7 MiB, more than 4.0 MiB\n"
+    assert tool("diff", "--fail-over", "4m", *maps).returncode == 0
+
+
+def test_programs_that_map_nothing(tool, profile):
+    path = profile("a", sources())
+    assert compare(tool, path, path)["mappings"] is None
+    assert "Neither program mapped memory itself." in output(tool("diff", "--mappings", path, path))
 
 
 def test_focus_top_and_keys(tool, profile):
@@ -410,6 +472,8 @@ USAGE = [
     (["--fail-over"], "--fail-over needs an argument"),
     (["--nonsense", "a", "b"], "unknown option --nonsense"),
     (["--json", "--csv", "a", "b"], "one at a time"),
+    (["--json", "--mappings", "a", "b"], "JSON has both"),
+    (["--by", "temporary", "--mappings", "a", "b"], "live, peak, alloc and count"),
     (["--focus", "", "a", "b"], "an empty pattern"),
 ]
 

@@ -106,7 +106,7 @@ _pmem() {
 		;;
 	diff)
 		_pmem_profiles "$cur" --by --top --stacks --focus --ignore --fold-recursion --all-frames --raw-names \
-			--fail-over --sysroot --debug-dir --debuginfod --blame --json --csv --help
+			--mappings --fail-over --sysroot --debug-dir --debuginfod --blame --json --csv --help
 		;;
 	info) _pmem_profiles "$cur" --json --help ;;
 	top)

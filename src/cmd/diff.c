@@ -27,6 +27,7 @@ enum {
 	OPTION_ALL_FRAMES,
 	OPTION_RAW_NAMES,
 	OPTION_FAIL_OVER,
+	OPTION_MAPPINGS,
 	OPTION_JSON,
 	OPTION_CSV,
 };
@@ -41,6 +42,7 @@ static const struct option long_options[] = {
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	{"raw-names", no_argument, NULL, OPTION_RAW_NAMES},
 	{"fail-over", required_argument, NULL, OPTION_FAIL_OVER},
+	{"mappings", no_argument, NULL, OPTION_MAPPINGS},
 	{"json", no_argument, NULL, OPTION_JSON},
 	{"csv", no_argument, NULL, OPTION_CSV},
 	SYMBOL_OPTIONS_ROWS,
@@ -52,6 +54,7 @@ struct request {
 	struct symbol_options symbols;
 	bool json;
 	bool csv;
+	bool mappings; /* what the programs map themselves, instead of the heap */
 	bool has_limit;
 	uint64_t limit;		       /* bytes that live may grow by */
 	const char *names[DIFF_SIDES]; /* of the profiles, as given */
@@ -120,6 +123,9 @@ static int set_flag(struct request *request, int option)
 	case OPTION_RAW_NAMES:
 		request->options.report.raw_names = true;
 		return NEXT;
+	case OPTION_MAPPINGS:
+		request->mappings = true;
+		return NEXT;
 	case OPTION_JSON:
 		request->json = true;
 		return NEXT;
@@ -162,6 +168,13 @@ static int parse(int argc, char **argv, struct request *request)
 		return code;
 	if (request->json && request->csv)
 		return cmd_usage("diff", "--json and --csv: one at a time");
+	if (request->json && request->mappings)
+		return cmd_usage("diff",
+				 "--mappings: JSON has both, the heap and what the programs "
+				 "map");
+	if (request->mappings && request->options.report.key == SITES_TEMPORARY)
+		return cmd_usage("diff",
+				 "--by temporary: mappings have live, peak, alloc and count");
 	if (argc - optind != DIFF_SIDES)
 		return cmd_usage("diff", "two profiles, not %d", argc - optind);
 	request->names[DIFF_A] = argv[optind];
@@ -228,9 +241,9 @@ static bool print(const struct request *request, struct diff_page *page, struct 
 
 	if (request->json || request->csv) {
 		*out = (struct output){.file = stdout, .width = 80};
-		if (request->json)
-			diff_page_json(page);
-		else
+		if (request->json && !diff_page_json(page, err))
+			return false;
+		if (request->csv)
 			diff_page_csv(page);
 		return output_finish(out->file, err);
 	}
@@ -251,8 +264,8 @@ static int judge(const struct request *request, const struct diff_page *page)
 
 	if (!request->has_limit || change < 0 || (uint64_t)change <= request->limit)
 		return CMD_OK;
-	error_set(&err, "live bytes grew by %s, more than %s", units_bytes((uint64_t)change, grown),
-		  units_bytes(request->limit, limit));
+	error_set(&err, "%s bytes grew by %s, more than %s", request->mappings ? "mapped" : "live",
+		  units_bytes((uint64_t)change, grown), units_bytes(request->limit, limit));
 	return cmd_fail("diff", &err);
 }
 
@@ -269,7 +282,8 @@ static int compare(const struct request *request, struct opened *opened)
 	page->options = &request->options;
 	page->out = &out;
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		page->sides[side].profile = opened->profiles[side];
+		page->sides[side].profile = request->mappings ? opened->profiles[side]->mapped
+							      : opened->profiles[side];
 		page->sides[side].names = opened->names[side];
 		page->times[side] = opened->moments[side].time;
 	}

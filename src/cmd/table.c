@@ -95,6 +95,7 @@ const struct cmd cmd_table[] = {
 	 "      --csv               as CSV\n",
 	 "      --all-frames        also allocators, standard libraries and runtimes\n"
 	 "      --raw-names         names as in the symbol tables, not demangled or cut\n"
+	 "      --mappings          what the programs map themselves (mmap), not the heap\n"
 	 SYMBOL_OPTIONS_HELP
 	 "      --help              the most used options\n",
 	 "A and B are files, process ids or folders.  TIME is a moment of the profile:\n"

@@ -90,6 +90,32 @@ bool diff_page_open(struct diff_page *page, struct error *err)
 	return true;
 }
 
+bool diff_page_is_mapped(const struct diff_page *page)
+{
+	return page->sides[DIFF_A].profile->is_mapped;
+}
+
+bool diff_page_maps(const struct diff_page *page)
+{
+	return profile_maps(page->sides[DIFF_A].profile) ||
+	       profile_maps(page->sides[DIFF_B].profile);
+}
+
+bool diff_page_open_mapped(const struct diff_page *page, struct diff_page *mapped, struct error *err)
+{
+	*mapped = (struct diff_page){.options = page->options, .out = page->out};
+	for (unsigned i = 0; i < DIFF_SIDES; i++) {
+		mapped->sides[i].profile = page->sides[i].profile->mapped;
+		mapped->sides[i].names = page->sides[i].names;
+		mapped->times_ns[i] = page->times_ns[i];
+		mapped->times[i] = page->times[i];
+	}
+	if (diff_page_open(mapped, err))
+		return true;
+	diff_page_close(mapped);
+	return false;
+}
+
 void diff_page_close(struct diff_page *page)
 {
 	diff_free(page->diff);
@@ -134,6 +160,11 @@ const char *diff_page_state(enum diff_state state)
 void diff_page_print(const struct diff_page *page)
 {
 	diff_head_warnings(page);
+	if (diff_page_is_mapped(page) && !page->diff->stack_count && !page->sides[DIFF_A].selected) {
+		page_sentence(page->out, "Neither program mapped memory itself.");
+		diff_head_compared(page);
+		return;
+	}
 	diff_head_totals(page);
 	if (page->options->stacks)
 		diff_table_stacks(page, diff_page_rows(page, page->diff->stack_count, STACKS));

@@ -39,8 +39,19 @@ void diff_page_close(struct diff_page *page);
 /* The whole page. */
 void diff_page_print(const struct diff_page *page);
 
+/* The same of what the programs map themselves: no part of the heap.  Opens *mapped beside page, with its options; diff_page_close() ends
+ * it.  Only if diff_page_maps(). */
+bool diff_page_open_mapped(const struct diff_page *page, struct diff_page *mapped,
+			   struct error *err);
+
+/* True if a program of the two maps memory itself. */
+bool diff_page_maps(const struct diff_page *page);
+
+/* True if the page is of what the programs map, not of the heap. */
+bool diff_page_is_mapped(const struct diff_page *page);
+
 /* doc/JSON.md describes it. */
-void diff_page_json(const struct diff_page *page);
+bool diff_page_json(const struct diff_page *page, struct error *err);
 
 /* One row for each site, with --stacks for each call stack: RFC 4180, lines end with CR LF. */
 void diff_page_csv(const struct diff_page *page);

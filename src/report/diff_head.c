@@ -9,10 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/mappings.h"
 #include "report/page.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
+
+/* A change of what is mapped that is worth a sentence. */
+#define MAPPED_LEAST (UINT64_C(1) << 20)
 
 static bool is_one_profile(const struct diff_page *page)
 {
@@ -203,18 +207,29 @@ static const char *unit_of(const char *text)
 	return blank ? blank + 1 : "";
 }
 
+static const char *live_word(const struct diff_page *page)
+{
+	return diff_page_is_mapped(page) ? "mapped" : "live";
+}
+
+static const char *allocated_words(const struct diff_page *page)
+{
+	return diff_page_is_mapped(page) ? "mapped in all" : "allocated";
+}
+
 /* "live +22.4 MiB (61.0 -> 83.4)": units once if all three are the same. */
 static void put_change(FILE *file, const struct diff_page *page)
 {
 	uint64_t a = page->diff->totals[DIFF_A].live_bytes,
 		 b = page->diff->totals[DIFF_B].live_bytes;
 	uint64_t error = diff_page_error(page, page->diff->totals, SITES_LIVE);
+	const char *what = live_word(page);
 	char before[UNITS_SIZE], after[UNITS_SIZE], change[UNITS_SIZE], more[UNITS_SIZE];
 
 	units_bytes(a, before);
 	units_bytes(b, after);
 	if (a == b) {
-		fprintf(file, "live  unchanged (%s)", after);
+		fprintf(file, "%s  unchanged (%s)", what, after);
 		return;
 	}
 	units_bytes_change((int64_t)(b - a), change);
@@ -223,7 +238,7 @@ static void put_change(FILE *file, const struct diff_page *page)
 		before[strlen(before) - strlen(unit_of(before)) - 1] = '\0';
 		after[strlen(after) - strlen(unit_of(after)) - 1] = '\0';
 	}
-	fprintf(file, "live  %s%s%s (%s -> %s)", change, error ? " +-" : "",
+	fprintf(file, "%s  %s%s%s (%s -> %s)", what, change, error ? " +-" : "",
 		error ? units_bytes(error, more) : "", before, after);
 }
 
@@ -253,7 +268,7 @@ static void put_totals(const struct diff_page *page, FILE *file)
 	const struct sites_counts *b = &page->diff->totals[DIFF_B];
 
 	put_change(file, page);
-	put_share(file, "allocated", a->alloc_bytes, b->alloc_bytes);
+	put_share(file, allocated_words(page), a->alloc_bytes, b->alloc_bytes);
 	if (page->diff->is_timed)
 		return;
 	put_share(file, "calls", a->alloc_count, b->alloc_count);
@@ -307,10 +322,10 @@ static void print_rates(const struct diff_page *page)
 	page_text_begin(&text, page->out);
 	fprintf(text.file, "Recorded for %s and %s. Per minute: ", units_duration(a, first),
 		units_duration(b, second));
-	put_rate(page, text.file, "live",
+	put_rate(page, text.file, live_word(page),
 		 (uint64_t[]){totals[DIFF_A].live_bytes, totals[DIFF_B].live_bytes});
 	fputs(", ", text.file);
-	put_rate(page, text.file, "allocated",
+	put_rate(page, text.file, allocated_words(page),
 		 (uint64_t[]){totals[DIFF_A].alloc_bytes, totals[DIFF_B].alloc_bytes});
 	if (!page->diff->is_timed) {
 		fputs(", ", text.file);
@@ -331,12 +346,51 @@ static void print_rate_between(const struct diff_page *page)
 	if (interval.until_ns <= interval.since_ns)
 		return;
 	page_sentence(
-		page->out, "In %s, per minute: live %s, allocated %s.",
-		units_duration(interval.until_ns - interval.since_ns, length),
+		page->out, "In %s, per minute: %s %s, %s %s.",
+		units_duration(interval.until_ns - interval.since_ns, length), live_word(page),
 		units_bytes_change(growth_per_minute(diff_change(totals, SITES_LIVE), &interval),
 				   live),
+		allocated_words(page),
 		units_bytes_change(growth_per_minute(diff_change(totals, SITES_ALLOC), &interval),
 				   allocated));
+}
+
+/* Mapped at the moment of a side. */
+static uint64_t mapped_of(const struct diff_page *page, unsigned side)
+{
+	const struct profile *profile = page->sides[side].profile;
+	uint64_t bytes = 0;
+
+	if (page->times_ns[side] >= profile->duration_ns)
+		return profile_live_bytes(&profile->mapped->totals);
+	for (uint32_t i = 0; i < profile->point_count; i++)
+		if (profile->points[i].time_ns <= page->times_ns[side])
+			bytes = profile->points[i].mapped_bytes;
+	return bytes;
+}
+
+/* What the programs map themselves is no part of these totals: a sentence, where there is much more or less of it, or much at all. */
+static void print_mappings(const struct diff_page *page)
+{
+	char a[UNITS_SIZE], b[UNITS_SIZE], change[UNITS_SIZE];
+	uint64_t before, after;
+
+	if (diff_page_is_mapped(page) || page->sides[DIFF_A].selected || !diff_page_maps(page))
+		return;
+	before = mapped_of(page, DIFF_A);
+	after = mapped_of(page, DIFF_B);
+	if ((before > after ? before - after : after - before) >= MAPPED_LEAST)
+		page_sentence(page->out,
+			      "Not heap: %s of the programs' own mappings (mmap; %s -> %s): "
+			      "--mappings.",
+			      units_bytes_change((int64_t)(after - before), change),
+			      units_bytes(before, a), units_bytes(after, b));
+	else if (mappings_matter(page->sides[DIFF_A].profile) ||
+		 mappings_matter(page->sides[DIFF_B].profile))
+		page_sentence(page->out,
+			      "Not heap: %s of the programs' own mappings (mmap), about as before: "
+			      "--mappings.",
+			      units_bytes(after, b));
 }
 
 void diff_head_totals(const struct diff_page *page)
@@ -352,6 +406,7 @@ void diff_head_totals(const struct diff_page *page)
 		print_rate_between(page);
 	else
 		print_rates(page);
+	print_mappings(page);
 }
 
 /* --- what was compared ----------------------------------------------------------------------- */
@@ -398,9 +453,9 @@ static void put_quality(const struct diff_page *page, FILE *file)
 	fprintf(file, " %s call stack%s in both", units_count(quality->matched, count),
 		quality->matched == 1 ? " is" : "s are");
 	if (matched + quality->fresh_bytes)
-		fprintf(file, " (%s of the bytes that `%s` allocated)",
+		fprintf(file, " (%s of the bytes that `%s` %s)",
 			units_share(matched, matched + quality->fresh_bytes, share),
-			page->labels[DIFF_B]);
+			page->labels[DIFF_B], diff_page_is_mapped(page) ? "mapped" : "allocated");
 	put_unmatched(quality->fresh, quality->fresh_bytes, "new", file);
 	put_unmatched(quality->gone, quality->gone_bytes, "gone", file);
 	fputc('.', file);
@@ -436,10 +491,11 @@ void diff_head_compared(const struct diff_page *page)
 	fputc('.', text.file);
 	put_quality(page, text.file);
 	if (diff->is_timed) {
-		fputs(" Of a moment only live and allocated bytes are known, and small call stacks "
-		      "are not "
-		      "in the series",
-		      text.file);
+		fprintf(text.file,
+			" Of a moment only %s bytes are known, and small call stacks are not in "
+			"the "
+			"series",
+			diff_page_is_mapped(page) ? "mapped" : "live and allocated");
 		if (diff->left_out)
 			fprintf(text.file, ": %s of them, with %s at the end, are left out",
 				units_count(diff->left_out, count),

@@ -27,6 +27,17 @@ static void put_count(struct json *json, const char *key, bool known, uint64_t v
 		json_null(json);
 }
 
+/* Of what the program maps: under the names that the report has for it. */
+static void put_mapped_counts(struct json *json, const struct diff_page *page,
+			      const struct sites_counts *counts)
+{
+	bool all = !page->diff->is_timed;
+
+	json_key_uint(json, "mapped_bytes", counts->live_bytes);
+	json_key_uint(json, "mapped_in_all_bytes", counts->alloc_bytes);
+	put_count(json, "calls", all, counts->alloc_count);
+}
+
 static void put_counts(struct json *json, const struct diff_page *page, unsigned side,
 		       const struct sites_counts *counts)
 {
@@ -34,6 +45,10 @@ static void put_counts(struct json *json, const struct diff_page *page, unsigned
 	struct estimate live = estimate_of(counts->live_bytes, mean);
 	bool all = !page->diff->is_timed;
 
+	if (diff_page_is_mapped(page)) {
+		put_mapped_counts(json, page, counts);
+		return;
+	}
 	json_key_uint(json, "live_bytes", counts->live_bytes);
 	if (mean) {
 		json_key_uint(json, "live_bytes_low", live.low);
@@ -108,14 +123,17 @@ static void put_function(struct json *json, const struct report *report, const s
 static void put_row(struct json *json, const struct diff_page *page, const struct diff_row *row)
 {
 	static const char *const keys[DIFF_SIDES] = {"a", "b"};
+	bool is_mapped = diff_page_is_mapped(page);
 
 	json_key_string(json, "state", diff_page_state(diff_state(row)));
 	json_key_bool(json, "inexact", row->inexact);
-	json_key_int(json, "live_change", diff_change(row->counts, SITES_LIVE));
+	json_key_int(json, is_mapped ? "mapped_change" : "live_change",
+		     diff_change(row->counts, SITES_LIVE));
 	if (diff_page_sampled(page))
 		json_key_uint(json, "live_change_error",
 			      diff_page_error(page, row->counts, SITES_LIVE));
-	json_key_int(json, "alloc_change", diff_change(row->counts, SITES_ALLOC));
+	json_key_int(json, is_mapped ? "mapped_in_all_change" : "alloc_change",
+		     diff_change(row->counts, SITES_ALLOC));
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		json_key(json, keys[side]);
 		json_object(json);
@@ -178,10 +196,52 @@ static void put_stack(struct json *json, const struct diff_page *page, const str
 	json_end(json);
 }
 
-void diff_page_json(const struct diff_page *page)
+static void put_rows(struct json *json, const struct diff_page *page)
 {
 	const struct diff *diff = page->diff;
+
+	put_match(json, diff);
+	json_key(json, "sites");
+	json_array(json);
+	for (uint32_t i = 0; i < diff_page_rows(page, diff->site_count, 0); i++)
+		put_site(json, page, &diff->sites[i]);
+	json_end(json);
+	json_key(json, "stacks");
+	json_array(json);
+	for (uint32_t i = 0; i < diff_page_rows(page, diff->stack_count, 0); i++)
+		put_stack(json, page, &diff->stacks[i]);
+	json_end(json);
+}
+
+/* null if neither program maps memory itself. */
+static bool put_mappings(struct json *json, const struct diff_page *page, struct error *err)
+{
+	struct diff_page mapped;
+
+	json_key(json, "mappings");
+	if (!diff_page_maps(page)) {
+		json_null(json);
+		return true;
+	}
+	if (!diff_page_open_mapped(page, &mapped, err))
+		return false;
+	json_object(json);
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		json_key(json, side == DIFF_A ? "a" : "b");
+		json_object(json);
+		put_counts(json, &mapped, side, &mapped.diff->totals[side]);
+		json_end(json);
+	}
+	put_rows(json, &mapped);
+	json_end(json);
+	diff_page_close(&mapped);
+	return true;
+}
+
+bool diff_page_json(const struct diff_page *page, struct error *err)
+{
 	struct json json;
+	bool ok;
 
 	json_begin(&json, page->out->file);
 	json_object(&json);
@@ -189,16 +249,8 @@ void diff_page_json(const struct diff_page *page)
 	json_key_string(&json, "sorted_by", sites_key_name(page->key));
 	put_side(&json, page, DIFF_A);
 	put_side(&json, page, DIFF_B);
-	put_match(&json, diff);
-	json_key(&json, "sites");
-	json_array(&json);
-	for (uint32_t i = 0; i < diff_page_rows(page, diff->site_count, 0); i++)
-		put_site(&json, page, &diff->sites[i]);
+	put_rows(&json, page);
+	ok = put_mappings(&json, page, err);
 	json_end(&json);
-	json_key(&json, "stacks");
-	json_array(&json);
-	for (uint32_t i = 0; i < diff_page_rows(page, diff->stack_count, 0); i++)
-		put_stack(&json, page, &diff->stacks[i]);
-	json_end(&json);
-	json_end(&json);
+	return ok;
 }

@@ -50,10 +50,14 @@ static const char *change_text(enum sites_key key, int64_t change, char text[UNI
 }
 
 /* Blocks that go with the bytes of a key. */
-static int64_t blocks_change(const struct sites_counts counts[DIFF_SIDES], enum sites_key key)
+static int64_t blocks_change(const struct diff_page *page,
+			     const struct sites_counts counts[DIFF_SIDES], enum sites_key key)
 {
 	const struct sites_counts *a = &counts[DIFF_A], *b = &counts[DIFF_B];
 
+	/* Of the calls that mapped memory it is not known how many mappings are left of them. */
+	if (diff_page_is_mapped(page) && key != SITES_ALLOC)
+		return 0;
 	switch (key) {
 	case SITES_LIVE:
 		return (int64_t)(b->live_count - a->live_count);
@@ -70,7 +74,7 @@ static int64_t blocks_change(const struct sites_counts counts[DIFF_SIDES], enum 
 static void put_detail(const struct diff_page *page, const struct diff_row *row, char text[CELL])
 {
 	int64_t bytes = diff_change(row->counts, page->key);
-	int64_t blocks = blocks_change(row->counts, page->key);
+	int64_t blocks = blocks_change(page, row->counts, page->key);
 	char size[UNITS_SIZE], count[UNITS_SIZE];
 	uint64_t number = blocks < 0 ? -(uint64_t)blocks : (uint64_t)blocks;
 	uint64_t whole = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
