@@ -338,6 +338,23 @@ def test_what_is_resident_of_it_now_and_at_the_end(run, tool, programs):
     assert re.search(re.escape(words).replace("%s", line), " ".join(text.split())), text
 
 
+@pytest.mark.parametrize("sample", ["0", "512k"])
+def test_what_of_each_call_stack_is_resident_now(run, tool, programs, sample):
+    """Of a sample too: mappings are not sampled."""
+    process = run.start([programs("mappings.c"), "resident"], stdin=-1, stdout=-1, env={"PMEM_SAMPLE": sample})
+    assert process.stdout.readline() == b"ready\n"
+    alone = json.loads(report(tool, process.pid, "--mappings", "--json"))["mappings"]
+    text = " ".join(report(tool, process.pid, "--mappings").split())
+    whole = document(tool, process.pid)["mappings"]
+    process.communicate(b"", timeout=pmem_run.TIMEOUT_S)
+    assert {stack["frames"][0]["function"]: stack["resident_bytes"] for stack in alone["stacks"]} == RESIDENT
+    assert alone["resident_bytes"] == 16 * MIB
+    assert re.search(r"16\.0 MiB of it is resident: 8\.0 MiB by touched \(mappings\.c:\d+\), 4\.0 MiB by (half|shared)_touched \(mappings\.c:\d+\), "
+                     r"4\.0 MiB by (half|shared)_touched", text), text
+    # That takes its time: only where nothing else is asked for.
+    assert whole["resident_bytes"] is None and {stack["resident_bytes"] for stack in whole["stacks"]} == {None}
+
+
 def test_the_first_page_says_it_where_it_matters(run, tool, programs):
     result = run([programs("mappings.c"), "resident"], input=b"")
     profile = only_profile(result.folder)
@@ -360,5 +377,7 @@ def test_a_killed_program_s_mappings_may_be_more_than_is_resident(run, tool, pro
     process.communicate()
     profile = only_profile(process.folder)
     assert document(tool, profile)["mappings"]["resident_bytes"] is None
+    text = " ".join(report(tool, profile, "--mappings").split())
+    assert "What of it was resident is not known: that is measured at the end of a process, and was not here." in text
     text = " ".join(report(tool, profile).split())
     assert re.search(r"Not heap: 84\.0 MiB of the program's own mappings \(mmap\), more than is resident, 64\.0 MiB by untouched ", text), text

@@ -161,7 +161,9 @@ struct profile {
 	 * and locations.  Live bytes are those mapped now; blocks, sizes and temporary allocations there are none; a call stack's
 	 * peak is its own. */
 	const struct profile *mapped;
-	bool is_mapped;		 /* it is such a one */
+	bool is_mapped;		     /* it is such a one; then also: */
+	const struct profile *whole; /* that it is part of */
+	const uint32_t *records; /* by index of the call stack: its number among the file's FORMAT_MAPPINGS */
 	struct format_pin *pins; /* as recorded at the end */
 	uint32_t pin_count;
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */

@@ -31,10 +31,11 @@ struct reader {
 	uint32_t *stack_index; /* by call-stack id: index in profile.stacks; UINT32_MAX = not there */
 	uint32_t stack_limit; /* of the two */
 	struct format_mapping *raw_mappings;
-	uint32_t mapping_limit;	 /* of them */
-	uint32_t mapping_count;	 /* call stacks of theirs, behind the last one in profile.stacks */
-	uint32_t mapping_series; /* likewise in profile.series */
-	struct profile *mapped;	 /* profile.mapped */
+	uint32_t mapping_limit; /* of them */
+	uint32_t mapping_count; /* call stacks of theirs, behind the last one in profile.stacks */
+	uint32_t *mapping_records; /* by their order: their numbers in raw_mappings */
+	uint32_t mapping_series;   /* likewise in profile.series */
+	struct profile *mapped;	   /* profile.mapped */
 };
 
 /* What the profile keeps until it is closed; returns memory (NULL stays NULL). */

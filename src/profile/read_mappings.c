@@ -68,6 +68,8 @@ void read_mapped_renew(struct reader *reader)
 	*mapped = *profile;
 	mapped->mapped = NULL;
 	mapped->is_mapped = true;
+	mapped->whole = profile;
+	mapped->records = reader->mapping_records;
 	mapped->points = points;
 	mapped->stacks = profile->stacks + profile->stack_count;
 	mapped->stack_count = reader->mapping_count;

@@ -278,9 +278,10 @@ static bool take_stack(struct tree *tree, uint32_t id)
 }
 
 /* Behind the others.  A fixed id may be of both kinds: samples are then the heap's. */
-static bool take_mapping(struct tree *tree, const struct format_mapping *mapping)
+static bool take_mapping(struct tree *tree, uint32_t record)
 {
 	struct reader *reader = tree->reader;
+	const struct format_mapping *mapping = &reader->raw_mappings[record];
 	uint32_t id = plain32(&mapping->stack_id);
 	uint32_t index = reader->profile.stack_count + reader->mapping_count;
 	struct profile_stack *stack = &reader->profile.stacks[index];
@@ -297,16 +298,19 @@ static bool take_mapping(struct tree *tree, const struct format_mapping *mapping
 	stack->resident_bytes = plain64(&mapping->resident_bytes);
 	if (reader->stack_index[id] == NONE)
 		reader->stack_index[id] = index;
-	reader->mapping_count++;
+	reader->mapping_records[reader->mapping_count++] = record;
 	return true;
 }
 
 static bool take_mappings(struct tree *tree)
 {
-	for (uint32_t i = 0; i < tree->reader->mapping_limit; i++)
-		if (!take_mapping(tree, &tree->reader->raw_mappings[i]))
+	struct reader *reader = tree->reader;
+
+	reader->mapping_records = reader_alloc(reader, reader->mapping_limit, sizeof(uint32_t));
+	for (uint32_t i = 0; reader->mapping_records && i < reader->mapping_limit; i++)
+		if (!take_mapping(tree, i))
 			return false;
-	return true;
+	return reader->mapping_records != NULL;
 }
 
 static bool had_event(const struct profile_counts *counts)

@@ -26,7 +26,10 @@ struct measurement {
 	struct waterfall waterfall;
 	struct rss_ranges ranges;
 	const struct profile *profile;
+	uint64_t *resident; /* by number of the mappings' record; NULL = not wanted */
+	uint32_t resident_limit;
 	uint32_t pid;
+	uint64_t examine; /* see struct waterfall_source */
 	int maps;
 	int pages;
 	int memory;
@@ -125,6 +128,15 @@ static bool next_range(void *context, uint64_t addr, struct waterfall_range *ran
 	return rss_ranges_next(&m->ranges, addr, range);
 }
 
+/* A record that is newer than what was read of the profile is nobody's. */
+static void add_resident(void *context, uint32_t owner, uint64_t bytes)
+{
+	struct measurement *m = context;
+
+	if (owner < m->resident_limit)
+		m->resident[owner] += bytes;
+}
+
 static int open_proc(uint32_t pid, const char *name)
 {
 	char path[64];
@@ -179,6 +191,7 @@ static void close_all(struct measurement *m)
 	if (m->memory >= 0)
 		close(m->memory);
 	free(m->ranges.items);
+	free(m->resident);
 	free(m);
 }
 
@@ -196,11 +209,12 @@ static bool run(struct measurement *m, struct error *err)
 		.pages = read_pages,
 		.stack_end = stack_end,
 		.range = next_range,
+		.resident = m->resident ? add_resident : NULL,
 		.context = m,
 		.memory = &m->profile->header.memory,
 		.profile_name = slash ? slash + 1 : m->profile->path,
 		.expected = rss_now(m->pid),
-		.examine = EXAMINE,
+		.examine = m->examine,
 	};
 	if (waterfall_measure(&m->waterfall) && !m->error)
 		return true;
@@ -223,20 +237,34 @@ static bool is_of_this_version(const struct profile *profile, struct error *err)
 			 header->recorder, PMEM_VERSION);
 }
 
+/* To be closed; NULL: *err says why. */
+static struct measurement *new_measurement(const struct profile *profile, struct error *err)
+{
+	struct measurement *m;
+
+	if (!is_of_this_version(profile, err))
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m) {
+		error_set(err, "no memory to look at process %" PRIu32, profile->header.pid);
+		return NULL;
+	}
+	m->profile = profile;
+	m->pid = profile->header.pid;
+	m->maps = m->pages = m->memory = -1;
+	m->examine = EXAMINE;
+	return m;
+}
+
 static bool measure(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
 		    struct error *err)
 {
 	uint64_t begin_ns = clock_monotonic_ns();
-	struct measurement *m;
+	struct measurement *m = new_measurement(profile, err);
 	bool done;
 
-	if (!is_of_this_version(profile, err))
-		return false;
-	m = calloc(1, sizeof(*m));
 	if (!m)
-		return error_set(err, "no memory to look at process %" PRIu32, profile->header.pid);
-	m->profile = profile;
-	m->pid = profile->header.pid;
+		return false;
 	m->waterfall.pins.slots = pins->slots;
 	m->waterfall.pins.log2 = pins->log2;
 	done = open_all(m, err) && run(m, err);
@@ -252,6 +280,37 @@ static bool measure(const struct profile *profile, const struct rss_pins *pins, 
 	return done;
 }
 
+/* The process of a bundle may be one of another machine, and what is of now is not of then. */
+static bool is_here(const struct profile *profile, struct error *err)
+{
+	if (!given_names_all(profile))
+		return true;
+	return error_set(err,
+			 "%s: a bundle of a process that ran: what its resident set consisted of "
+			 "was not measured",
+			 profile->path);
+}
+
+bool rss_of_mappings(const struct profile *profile, uint64_t *resident, struct error *err)
+{
+	const struct profile *mapped = profile->mapped;
+	struct measurement *m = is_here(profile, err) ? new_measurement(profile, err) : NULL;
+	bool done;
+
+	if (!m)
+		return false;
+	m->resident_limit = mapped->stack_count ? mapped->records[mapped->stack_count - 1] + 1 : 0;
+	m->resident = calloc((size_t)m->resident_limit + 1, sizeof(*m->resident));
+	/* Of the heap, which is not asked for, as little as there is. */
+	m->examine = WATERFALL_PAGE;
+	done = m->resident ? open_all(m, err) && run(m, err)
+			   : error_set(err, "no memory to look at process %" PRIu32, m->pid);
+	for (uint32_t i = 0; done && i < mapped->stack_count; i++)
+		resident[i] = m->resident[mapped->records[i]];
+	close_all(m);
+	return done;
+}
+
 bool rss_of_pins(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
 		 struct error *err)
 {
@@ -261,14 +320,8 @@ bool rss_of_pins(const struct profile *profile, const struct rss_pins *pins, str
 			"%s: recorded with --sample: it does not know all live blocks, and "
 			"so not which pages are free",
 			profile->path);
-	/* The process of a bundle may be one of another machine, and what is of now is not of then. */
-	if (profile->is_live && given_names_all(profile))
-		return error_set(err,
-				 "%s: a bundle of a process that ran: what its resident set "
-				 "consisted of was not measured",
-				 profile->path);
 	if (profile->is_live)
-		return measure(profile, pins, rss, err);
+		return is_here(profile, err) && measure(profile, pins, rss, err);
 	if (rss_recorded(profile, rss))
 		return true;
 	return error_set(err,

@@ -37,6 +37,10 @@ struct rss_pins {
 bool rss_of_pins(const struct profile *profile, const struct rss_pins *pins, struct rss *rss,
 		 struct error *err);
 
+/* How much of what the program maps itself is resident now: resident[i] of call stack i of profile->mapped, zeroed before.  Of a live
+ * profile, also of one that is a sample: it has all mappings.  The message says why not. */
+bool rss_of_mappings(const struct profile *profile, uint64_t *resident, struct error *err);
+
 /* The resident set of a process as statm has it; 0: not known. */
 uint64_t rss_now(uint32_t pid);
 

@@ -35,13 +35,47 @@ bool mappings_open(const struct report *report, struct report *mapped, struct er
 	return false;
 }
 
-/* Resident bytes of the sites' call stacks; 0 = not measured. */
-static uint64_t resident(const struct profile *mapped)
+bool mappings_measure(struct report *mapped, struct error *err)
+{
+	const struct profile *profile = mapped->profile;
+	uint64_t *resident;
+
+	if (!profile->is_live || !profile->is_mapped || !profile->stack_count)
+		return true;
+	resident = calloc(profile->stack_count, sizeof(*resident));
+	if (!resident)
+		return error_set(err, "no memory for %u call stacks", profile->stack_count);
+	if (!rss_of_mappings(profile->whole, resident, err)) {
+		free(resident);
+		return false;
+	}
+	mapped->resident = resident;
+	return true;
+}
+
+uint64_t mappings_resident(const struct report *mapped, uint32_t stack)
+{
+	return mapped->resident ? mapped->resident[stack]
+				: mapped->profile->stacks[stack].resident_bytes;
+}
+
+static bool is_recorded(const struct profile *profile)
+{
+	return atomic_load_explicit(&profile->header.rss.time_ns, memory_order_relaxed) != 0;
+}
+
+bool mappings_is_measured(const struct report *mapped)
+{
+	return mapped->resident || is_recorded(mapped->profile);
+}
+
+/* Of all call stacks; 0 also if it was not measured. */
+static uint64_t resident(const struct report *mapped)
 {
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < mapped->stack_count; i++)
-		sum += mapped->stacks[i].resident_bytes;
+	for (uint32_t i = 0; i < mapped->profile->stack_count; i++)
+		sum += mappings_resident(mapped, i);
 	return sum;
 }
 
@@ -67,27 +101,36 @@ bool mappings_matter(const struct profile *profile)
 	if (!profile_maps(profile))
 		return false;
 	bytes = mapped_now(mapped) < last_rss(mapped) ? mapped_now(mapped) : last_rss(mapped);
-	if (atomic_load_explicit(&profile->header.rss.time_ns, memory_order_relaxed))
-		bytes = resident(mapped);
+	if (is_recorded(profile))
+		bytes = resident(&(struct report){.profile = mapped});
 	return bytes >= MATTERS_LEAST && bytes >= heap / MATTERS_PART;
 }
 
-/* Where it was not measured what of it is resident, all that is mapped counts. */
-static uint64_t weight(const struct report *mapped, uint32_t stack)
+/* From the middle of the time on. */
+bool mappings_may_grow(const struct profile *profile)
 {
-	const struct profile_stack *from = &mapped->profile->stacks[stack];
+	uint64_t before = 0, now = profile_maps(profile) ? mapped_now(profile->mapped) : 0;
 
-	return resident(mapped->profile) ? from->resident_bytes : profile_live_bytes(&from->counts);
+	for (uint32_t i = 0; i < profile->point_count; i++)
+		if (profile->points[i].time_ns <= profile->duration_ns / 2)
+			before = profile->points[i].mapped_bytes;
+	return now > before && now - before >= MATTERS_LEAST;
 }
 
-/* Sums by place of the site, to be freed; NULL: no memory. */
+/* Sums by place of the site, to be freed; NULL: no memory.  Where it was not measured what of it is resident, all that is mapped counts. */
 static uint64_t *weights(const struct report *mapped)
 {
+	const struct profile *profile = mapped->profile;
 	uint64_t *sums = calloc((size_t)places_limit(mapped->places) + 1, sizeof(*sums));
+	bool is_measured = resident(mapped) > 0;
 
-	for (uint32_t i = 0; sums && i < mapped->profile->stack_count; i++)
+	for (uint32_t i = 0; sums && i < profile->stack_count; i++)
 		if (mapped->sites->of_stack[i] != SITES_NONE)
-			sums[mapped->sites->of_stack[i]] += weight(mapped, i);
+			sums[mapped->sites->of_stack[i]] += is_measured
+								    ? mappings_resident(mapped, i)
+								    : profile_live_bytes(
+									      &profile->stacks[i]
+										       .counts);
 	return sums;
 }
 
@@ -142,7 +185,7 @@ static void put_growth(const struct report *mapped, FILE *file)
 
 void mappings_words(const struct report *mapped, FILE *file)
 {
-	uint64_t measured = resident(mapped->profile), now = mapped_now(mapped->profile);
+	uint64_t measured = resident(mapped), now = mapped_now(mapped->profile);
 	uint64_t peak = atomic_load_explicit(&mapped->profile->header.peak_bytes,
 					     memory_order_relaxed);
 	char bytes[UNITS_SIZE], some[UNITS_SIZE];
@@ -159,7 +202,8 @@ void mappings_words(const struct report *mapped, FILE *file)
 	put_growth(mapped, file);
 }
 
-static void put_weights(const struct report *mapped, uint64_t *sums, FILE *file)
+/* begin: what comes before the first of the sites. */
+static void put_weights(const struct report *mapped, uint64_t *sums, const char *begin, FILE *file)
 {
 	const struct site *site;
 	char bytes[UNITS_SIZE];
@@ -167,8 +211,7 @@ static void put_weights(const struct report *mapped, uint64_t *sums, FILE *file)
 
 	for (int i = 0; i < SITES_NAMED && (site = heaviest(mapped, sums)); i++) {
 		name = name_of_site(mapped, site);
-		fprintf(file, "%s%s by ", i ? ", " : "Mapped by the program itself: ",
-			units_bytes(sums[site->place], bytes));
+		fprintf(file, "%s%s by ", i ? ", " : begin, units_bytes(sums[site->place], bytes));
 		name_in_text(mapped, &name, file);
 		sums[site->place] = 0;
 	}
@@ -185,18 +228,37 @@ void mappings_resident_words(const struct report *report, FILE *file)
 		return;
 	sums = weights(&mapped);
 	if (sums && heaviest(&mapped, sums))
-		put_weights(&mapped, sums, file);
+		put_weights(&mapped, sums, "Mapped by the program itself: ", file);
 	free(sums);
 	report_close(&mapped);
 }
 
 /* --- the view --------------------------------------------------------------------------------- */
 
-static void print_intro(const struct report *mapped)
+/* Where it was measured; with the sites that have most of it. */
+static void put_resident(const struct report *mapped, FILE *file)
+{
+	uint64_t bytes = resident(mapped), *sums = bytes ? weights(mapped) : NULL;
+	const char *verb = mapped->profile->is_live ? "is" : "was";
+	char text[UNITS_SIZE];
+
+	if (!mappings_is_measured(mapped))
+		return;
+	if (bytes)
+		fprintf(file, "%s of it %s resident", units_bytes(bytes, text), verb);
+	else
+		fprintf(file, "None of it %s resident", verb);
+	if (sums && heaviest(mapped, sums))
+		put_weights(mapped, sums, ": ", file);
+	else
+		fputs(". ", file);
+	free(sums);
+}
+
+void mappings_intro_print(const struct report *mapped)
 {
 	const struct profile *profile = mapped->profile;
-	char now[UNITS_SIZE], calls[UNITS_SIZE], all[UNITS_SIZE], peak[UNITS_SIZE],
-		measured[UNITS_SIZE];
+	char now[UNITS_SIZE], calls[UNITS_SIZE], all[UNITS_SIZE], peak[UNITS_SIZE];
 	struct page_text text;
 
 	page_text_begin(&text, mapped->out);
@@ -211,9 +273,7 @@ static void print_intro(const struct report *mapped)
 		units_bytes(profile->totals.alloc_bytes, all),
 		units_count(profile->totals.alloc_count, calls),
 		profile->totals.alloc_count == 1 ? "" : "s");
-	if (resident(profile))
-		fprintf(text.file, "%s of it %s resident. ",
-			units_bytes(resident(profile), measured), profile->is_live ? "is" : "was");
+	put_resident(mapped, text.file);
 	put_growth(mapped, text.file);
 	page_text_end(&text, mapped->out, PAGE_INDENT);
 }
@@ -237,9 +297,23 @@ static bool print_heaviest(const struct report *mapped, struct error *err)
 	return true;
 }
 
+/* Why it is not known what of it is resident. */
+static void print_unmeasured(const struct report *mapped, const struct error *reason)
+{
+	if (mapped->profile->is_live)
+		page_sentence(mapped->out, "What of it is resident was not measured: %s.",
+			      reason->text);
+	else
+		page_sentence(
+			mapped->out,
+			"What of it was resident is not known: that is measured at the end of "
+			"a process, and was not here.");
+}
+
 bool view_mappings(struct report *report, struct error *err)
 {
 	unsigned rows = report->options->top ? report->options->top : ROWS;
+	struct error reason = {""};
 
 	head_print(report);
 	if (!report->profile->is_mapped || !report->profile->stack_count) {
@@ -250,7 +324,10 @@ bool view_mappings(struct report *report, struct error *err)
 		return false;
 	report_sort(report, report->options->key < SITES_KEYS ? report->options->key : SITES_LIVE);
 	head_print_selection(report);
-	print_intro(report);
+	mappings_measure(report, &reason);
+	mappings_intro_print(report);
+	if (!mappings_is_measured(report))
+		print_unmeasured(report, &reason);
 	if (!report->sites->count)
 		return true;
 	fputc('\n', report->out->file);

@@ -15,10 +15,10 @@ static void put_counts(struct json *json, const struct profile_counts *counts)
 	json_key_uint(json, "calls", counts->alloc_count);
 }
 
-static void put_resident(struct json *json, const struct profile *profile, uint64_t bytes)
+static void put_resident(struct json *json, const struct report *mapped, uint64_t bytes)
 {
 	json_key(json, "resident_bytes");
-	if (atomic_load_explicit(&profile->header.rss.time_ns, memory_order_relaxed))
+	if (mappings_is_measured(mapped))
 		json_uint(json, bytes);
 	else
 		json_null(json);
@@ -34,7 +34,7 @@ static void put_stack(struct json *json, const struct report *mapped, uint32_t i
 			stack->hook == FORMAT_NO_HOOK ? NULL : profile_hook_name(stack->hook));
 	put_counts(json, &stack->counts);
 	json_key_int(json, "peak_bytes", stack->counts.peak_bytes);
-	put_resident(json, mapped->profile, stack->resident_bytes);
+	put_resident(json, mapped, mappings_resident(mapped, index));
 	json_parts_series(json, mapped, index);
 	json_parts_frames(json, mapped, stack);
 	json_end(json);
@@ -62,12 +62,12 @@ static bool put_all(struct json *json, const struct report *mapped, struct error
 	bool ok;
 
 	for (uint32_t i = 0; i < profile->stack_count; i++)
-		resident += profile->stacks[i].resident_bytes;
+		resident += mappings_resident(mapped, i);
 	json_object(json);
 	put_counts(json, &profile->totals);
 	json_key_uint(json, "peak_bytes",
 		      atomic_load_explicit(&profile->header.peak_bytes, memory_order_relaxed));
-	put_resident(json, profile, resident);
+	put_resident(json, mapped, resident);
 	json_parts_growth(json, mapped);
 	json_parts_verdicts(json, mapped);
 	ok = put_stacks(json, mapped, err);
@@ -78,6 +78,7 @@ static bool put_all(struct json *json, const struct report *mapped, struct error
 bool mappings_json(const struct report *report, struct json *json, struct error *err)
 {
 	struct report mapped;
+	struct error ignored;
 	bool ok;
 
 	json_key(json, "mappings");
@@ -87,6 +88,9 @@ bool mappings_json(const struct report *report, struct json *json, struct error 
 	}
 	if (!mappings_open(report, &mapped, err))
 		return false;
+	/* It takes its time: only where nothing else is asked for. */
+	if (report->options->mappings)
+		mappings_measure(&mapped, &ignored);
 	ok = put_all(json, &mapped, err);
 	report_close(&mapped);
 	return ok;

@@ -140,6 +140,8 @@ void report_close(struct report *report)
 	sites_free(report->sites);
 	places_free(report->places);
 	free(report->selected);
+	free(report->resident);
+	report->resident = NULL;
 	report->verdicts = NULL;
 	report->sites = NULL;
 	report->places = NULL;

@@ -54,6 +54,8 @@ struct report {
 	struct sites *sites;		 /* sorted by key */
 	enum sites_key key;
 	struct verdicts *verdicts; /* report_find_verdicts(); NULL before */
+	/* Of what the program maps, by call stack: resident now, mappings_measure(); NULL = as recorded. */
+	uint64_t *resident;
 };
 
 struct report_view {
