@@ -94,7 +94,7 @@ def batch(lib, tmp_path):
 
 def table(lines):
     """The rows below the head, without the blank lines and keys that follow."""
-    head = next(i for i, line in enumerate(lines) if re.search(r"live.*(site|function|module)$", line, re.I))
+    head = next(i for i, line in enumerate(lines) if re.search(r"(live|mapped).*(site|function|module)$", line, re.I))
     rows = [line.rstrip() for line in lines[head + 1:]]
     return rows[:rows.index("")] if "" in rows else rows[:-1]
 
@@ -102,6 +102,38 @@ def table(lines):
 def figures(rows):
     """Rows without the growth per minute, which depends on the time."""
     return [re.sub(r"^(.{10}) .{11}", r"\1", row) for row in rows]
+
+
+# -- what the program maps itself ---------------------------------------------------------------------
+@pytest.fixture
+def mapping(run, programs):
+    """A process of mappings.c that maps 84 MiB by four functions, and waits."""
+    process = run.start([programs("mappings.c"), "resident"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"ready\n"
+    yield process
+    process.communicate(b"")
+
+
+def test_mappings_as_plain_text(mapping, batch):
+    text = batch("--batch", "-n", "1", mapping.pid).stdout
+    assert "\n  mapped 84.0 MiB by the program itself (mmap), no part of the heap: --mappings\n" in text
+    assert "untouched" not in text
+    text = batch("--batch", "-n", "1", "--mappings", "--by", "alloc", mapping.pid).stdout
+    lines = text.split("\n")
+    rows = [re.sub(r"^( +\S+ \S+) .{11} ", r"\1 ", row) for row in lines[lines.index("") + 2:]]
+    names = [re.search(r"(\w+)  mappings\.c:\d+$", row).group(1) for row in rows if "mappings.c" in row]
+    assert (names[0], sorted(names)) == ("untouched", ["half_touched", "shared_touched", "touched", "untouched"])
+    assert "  mapped 84.0 MiB in 4 calls since the start\n" in text and "live" not in text.lower().replace("lives", "")
+
+
+@needs_tmux
+def test_mappings_on_the_terminal(mapping, top):
+    terminal = top(mapping.pid)
+    terminal.wait("key v")
+    terminal.press("v")
+    assert "untouched" in table(terminal.wait("MAPPED", "v heap"))[0]
+    terminal.press("v")
+    terminal.wait("LIVE", "key v")
 
 
 # -- on the terminal --------------------------------------------------------------------------------

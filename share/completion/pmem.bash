@@ -110,7 +110,7 @@ _pmem() {
 		;;
 	info) _pmem_profiles "$cur" --json --help ;;
 	top)
-		_pmem_profiles "$cur" -d --delay --by --group --filter --all-frames -b --batch -n --count --top \
+		_pmem_profiles "$cur" -d --delay --by --group --filter --all-frames --mappings -b --batch -n --count --top \
 			--sysroot --debug-dir --debuginfod --blame --help
 		;;
 	html)

@@ -113,6 +113,7 @@ const struct cmd cmd_table[] = {
 	 "      --group WHAT        rows are a site (default), a function or a module\n"
 	 "      --filter TEXT       only call stacks with this text in a name\n"
 	 "      --all-frames        also allocators, standard libraries and runtimes\n"
+	 "      --mappings          what the program maps itself (mmap), not the heap\n"
 	 "  -b, --batch             print plain text, and no screen\n"
 	 "  -n, --count N           with --batch: N times, default until the process ends\n"
 	 "      --top N             with --batch: at most N rows, default 20\n",

@@ -22,7 +22,14 @@
 
 enum { NEXT = OPTIONS_NEXT }; /* no exit code: go on */
 
-enum { OPTION_BY = 256, OPTION_GROUP, OPTION_FILTER, OPTION_ALL_FRAMES, OPTION_TOP };
+enum {
+	OPTION_BY = 256,
+	OPTION_GROUP,
+	OPTION_FILTER,
+	OPTION_ALL_FRAMES,
+	OPTION_MAPPINGS,
+	OPTION_TOP
+};
 
 enum {
 	ROWS_DEFAULT = 20,
@@ -85,6 +92,9 @@ static int set_view(struct request *request, int option, const char *argument)
 			return NEXT;
 		}
 		return cmd_usage("top", "--filter: 1 to %d bytes", TOP_FILTER_SIZE - 1);
+	case OPTION_MAPPINGS:
+		request->top.maps = true;
+		return NEXT;
 	default:
 		request->top.all_frames = true;
 		return NEXT;
@@ -119,6 +129,7 @@ static const struct option long_options[] = {
 	{"group", required_argument, NULL, OPTION_GROUP},
 	{"filter", required_argument, NULL, OPTION_FILTER},
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
+	{"mappings", no_argument, NULL, OPTION_MAPPINGS},
 	SYMBOL_OPTIONS_ROWS,
 	OPTIONS_LAST_ROWS,
 };

@@ -11,16 +11,15 @@
 enum { NAMES_MIN = 32, NARROW = 64 };
 
 static const struct {
-	const char *title;
-	const char *since_mark;
 	unsigned width;
+	const char *titles[2][2]; /* of the heap, of what the program maps; since the start, since the mark */
 } rows[ROWS_COLUMNS] = {
-	[ROWS_LIVE] = {"live", "live", 10},
-	[ROWS_GROWTH] = {"growth/min", "+live", 11},
-	[ROWS_CHURN] = {"alloc/s", "alloc/s", 10},
-	[ROWS_BLOCKS] = {"blocks", "+blocks", 8},
-	[ROWS_ALLOCATED] = {"allocated", "+allocated", 11},
-	[ROWS_TEMPORARY] = {"temporary", "+temporary", 11},
+	[ROWS_LIVE] = {10, {{"live", "live"}, {"mapped", "mapped"}}},
+	[ROWS_GROWTH] = {11, {{"growth/min", "+live"}, {"growth/min", "+mapped"}}},
+	[ROWS_CHURN] = {10, {{"alloc/s", "alloc/s"}, {"mapped/s", "mapped/s"}}},
+	[ROWS_BLOCKS] = {8, {{"blocks", "+blocks"}, {"calls", "+calls"}}},
+	[ROWS_ALLOCATED] = {11, {{"allocated", "+allocated"}, {"in all", "+in all"}}},
+	[ROWS_TEMPORARY] = {11, {{"temporary", "+temporary"}, {"temporary", "+temporary"}}},
 };
 
 unsigned columns_width(enum rows_column column)
@@ -53,7 +52,7 @@ void columns_choose(unsigned screen_width, enum rows_column sort, struct columns
 const char *columns_title(enum rows_column column, const struct rows_query *query,
 			  char text[UNITS_SIZE])
 {
-	const char *title = query->mark ? rows[column].since_mark : rows[column].title;
+	const char *title = rows[column].titles[query->report->profile->is_mapped][query->mark != NULL];
 	bool is_sorted = column == query->sort;
 
 	snprintf(text, UNITS_SIZE, "%s%s", title,
@@ -107,6 +106,9 @@ const char *columns_text(enum rows_column column, const struct rows_query *query
 		return units_bytes(columns_per_second((uint64_t)value, query->elapsed_ns), text);
 	case ROWS_BLOCKS:
 	case ROWS_TEMPORARY:
+		/* It has none: that is a thing of blocks. */
+		if (column == ROWS_TEMPORARY && query->report->profile->is_mapped)
+			return strcpy(text, "-");
 		return query->mark ? count_change(value, text) : units_count((uint64_t)value, text);
 	case ROWS_ALLOCATED:
 		if (query->mark)

@@ -220,7 +220,8 @@ static bool change_view(struct top *top, int key)
 		top->filter[0] = '\0';
 		break;
 	case 'm':
-		moment_copy(&top->mark, &top->now);
+		if (top->now.time_ns)
+			moment_copy(&top->mark, &top->now);
 		break;
 	case 'M':
 		moment_end(&top->mark);
@@ -240,6 +241,9 @@ static enum top_wish control(struct top *top, int key)
 		top->is_paused = !top->is_paused;
 		return top->is_paused ? TOP_GO_ON : TOP_READ_NOW;
 	case 'u':
+		return TOP_READ_NOW;
+	case 'v':
+		top_switch(top);
 		return TOP_READ_NOW;
 	case '+':
 	case '=': /* the same key without Shift */

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "report/head.h"
+#include "report/mappings.h"
 #include "report/words.h"
 
 enum {
@@ -26,6 +27,7 @@ void top_begin(struct top *top, const struct top_options *options)
 		.group = options->group,
 		.interval_ns = options->interval_ns,
 		.form = options->form,
+		.maps = options->maps,
 		.report_options = {.view = "summary",
 				   .key = SITES_KEYS,
 				   .all_frames = options->all_frames},
@@ -98,7 +100,8 @@ static bool make_words(struct top *top, struct error *err)
 	report_sort(report, SITES_LIVE);
 	free(top->words);
 	free(top->warnings);
-	top->words = paragraphs(report, words_print);
+	top->words = paragraphs(report,
+				report->profile->is_mapped ? mappings_intro_print : words_print);
 	top->warnings = warnings_of(report);
 	top->words_due_ns = start_ns + VERDICT_SHARE * (clock_monotonic_ns() - start_ns);
 	return true;
@@ -106,7 +109,7 @@ static bool make_words(struct top *top, struct error *err)
 
 static void note_history(struct top *top, const struct top_reading *reading)
 {
-	const struct profile *profile = reading->profile;
+	const struct profile *profile = top->report.profile;
 	const struct history_point point = {
 		profile->duration_ns, profile_live_bytes(&profile->totals), reading->rss_bytes};
 
@@ -116,7 +119,9 @@ static void note_history(struct top *top, const struct top_reading *reading)
 
 bool top_update(struct top *top, const struct top_reading *reading, struct error *err)
 {
-	const struct profile *profile = reading->profile;
+	const struct profile *profile = top->maps && reading->profile->mapped
+						? reading->profile->mapped
+						: reading->profile;
 	struct moment moment = {.time_ns = 0};
 	uint64_t freed_before = top->freed_total;
 
@@ -138,6 +143,20 @@ bool top_update(struct top *top, const struct top_reading *reading, struct error
 	top->rss_bytes = reading->rss_bytes;
 	note_history(top, reading);
 	return true;
+}
+
+/* Nothing that was seen of the one is of the other. */
+void top_switch(struct top *top)
+{
+	top->maps = !top->maps;
+	moment_end(&top->now);
+	moment_end(&top->before);
+	moment_end(&top->mark);
+	top->history.count = 0;
+	free(top->words);
+	top->words = NULL;
+	lines_close_all(&top->open);
+	top->selected_key = 0;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */

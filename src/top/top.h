@@ -26,6 +26,7 @@ struct top_options {
 	const char *filter; /* NULL = none */
 	uint64_t interval_ns;
 	enum spark_form form;
+	bool maps; /* what the program maps itself, instead of the heap */
 };
 
 /* An opening of the profile. */
@@ -58,6 +59,7 @@ struct top {
 	bool is_typing; /* the filter */
 	bool is_paused;
 	bool is_help;
+	bool maps; /* see struct top_options */
 	uint64_t interval_ns;
 	enum spark_form form;
 
@@ -75,6 +77,9 @@ void top_end(struct top *top);
 
 /* Goes over to another opening; nothing of the one before is needed any longer.  False: no memory; only top_end() may follow. */
 bool top_update(struct top *top, const struct top_reading *reading, struct error *err);
+
+/* The heap instead of what the program maps, or the other way round; top_update() must follow. */
+void top_switch(struct top *top);
 
 /* Makes the table anew, for height visible lines.  False: no memory. */
 bool top_arrange(struct top *top, unsigned height);

@@ -250,12 +250,13 @@ static void put_live(struct view *view, const struct top *top)
 	const struct profile *profile = top->report.profile;
 	uint64_t live[CELLS_MAX], rss[CELLS_MAX];
 	char text[UNITS_SIZE];
-	unsigned cells = view->width > 38 ? (view->width - 38) / 2 : 0;
+	unsigned used = profile->is_mapped ? 40 : 38;
+	unsigned cells = view->width > used ? (view->width - used) / 2 : 0;
 
 	cells = cells > CELLS_MAX ? CELLS_MAX : cells < CELLS_MIN ? 0 : cells;
 	if (cells)
 		read_history(top, cells, live, rss);
-	fprintf(view->file, "%slive %s ", cells ? "  " : "",
+	fprintf(view->file, "%s%s %s ", cells ? "  " : "", profile->is_mapped ? "mapped" : "live",
 		units_bytes(profile_live_bytes(&profile->totals), text));
 	spark_put(live, cells, top->form, view->file);
 	fprintf(view->file, "%srss %s ", cells ? "  " : "",
@@ -264,14 +265,31 @@ static void put_live(struct view *view, const struct top *top)
 	view_line(view, VIEW_PLAIN);
 }
 
-static void put_all(struct view *view, const struct profile_counts *totals)
+/* What the program maps itself, which is no part of what is live. */
+static void put_mapped(struct view *view, const struct top *top)
 {
+	const struct profile *profile = top->report.profile;
+	char bytes[UNITS_SIZE];
+
+	if (profile->is_mapped || !profile_maps(profile))
+		return;
+	fprintf(view->file, "  mapped %s by the program itself (mmap), no part of the heap: %s",
+		units_bytes(profile_live_bytes(&profile->mapped->totals), bytes),
+		view->is_plain ? "--mappings" : "key v");
+	view_line(view, VIEW_PLAIN);
+}
+
+static void put_all(struct view *view, const struct profile *profile)
+{
+	const struct profile_counts *totals = &profile->totals;
 	char bytes[UNITS_SIZE], calls[UNITS_SIZE], share[UNITS_SIZE];
 
-	fprintf(view->file, "  allocated %s in %s call%s since the start, %s temporary",
-		units_bytes(totals->alloc_bytes, bytes), units_count(totals->alloc_count, calls),
-		totals->alloc_count == 1 ? "" : "s",
-		units_share(totals->temporary_count, totals->alloc_count, share));
+	fprintf(view->file, "  %s %s in %s call%s since the start",
+		profile->is_mapped ? "mapped" : "allocated", units_bytes(totals->alloc_bytes, bytes),
+		units_count(totals->alloc_count, calls), totals->alloc_count == 1 ? "" : "s");
+	if (!profile->is_mapped)
+		fprintf(view->file, ", %s temporary",
+			units_share(totals->temporary_count, totals->alloc_count, share));
 	view_line(view, VIEW_PLAIN);
 }
 
@@ -284,10 +302,12 @@ static void put_rates(struct view *view, const struct top *top)
 	char alloc[UNITS_SIZE], count[UNITS_SIZE], freed[UNITS_SIZE], churn[UNITS_SIZE];
 
 	if (!elapsed || !profile->is_live) {
-		put_all(view, &profile->totals);
+		put_all(view, profile);
 		return;
 	}
-	fprintf(view->file, "  alloc %s/s in %s calls/s, free %s/s, churn %s/s",
+	fprintf(view->file,
+		profile->is_mapped ? "  mapped %s/s in %s calls/s, unmapped %s/s, churn %s/s"
+				   : "  alloc %s/s in %s calls/s, free %s/s, churn %s/s",
 		units_bytes(columns_per_second(bytes, elapsed), alloc),
 		units_count(columns_per_second(calls, elapsed), count),
 		units_bytes(columns_per_second(top->freed_bytes, elapsed), freed),
@@ -301,10 +321,14 @@ static void put_mark(struct view *view, const struct top *top)
 	int64_t blocks = (int64_t)(now->live_count - then->live_count);
 	char time[UNITS_SIZE], live[UNITS_SIZE], alloc[UNITS_SIZE], calls[UNITS_SIZE];
 
-	fprintf(view->file,
-		"  since mark %s ago: live %s, blocks %+" PRId64 ", alloc %s in %s calls",
-		units_duration(moment_more(top->now.time_ns, top->mark.time_ns), time),
-		units_bytes_change((int64_t)(now->live_bytes - then->live_bytes), live), blocks,
+	fprintf(view->file, "  since mark %s ago: ",
+		units_duration(moment_more(top->now.time_ns, top->mark.time_ns), time));
+	units_bytes_change((int64_t)(now->live_bytes - then->live_bytes), live);
+	if (top->report.profile->is_mapped)
+		fprintf(view->file, "mapped %s, in all", live);
+	else
+		fprintf(view->file, "live %s, blocks %+" PRId64 ", alloc", live, blocks);
+	fprintf(view->file, " %s in %s calls",
 		units_bytes(moment_more(now->alloc_bytes, then->alloc_bytes), alloc),
 		units_count(moment_more(now->alloc_count, then->alloc_count), calls));
 	view_line(view, VIEW_PLAIN);
@@ -328,6 +352,8 @@ static void put_top(struct view *view, const struct top *top, unsigned height)
 	put_paragraphs(view, top->words, VIEW_PLAIN, words_room(height));
 	if (height >= 5)
 		put_live(view, top);
+	if (height >= 10)
+		put_mapped(view, top);
 	if (height >= 8)
 		put_rates(view, top);
 	if (height >= 6 && top->mark.time_ns)
@@ -345,7 +371,8 @@ static void put_filter(struct view *view, const struct top *top)
 	if (top->is_typing)
 		fputs("_  (Enter keeps it, Esc drops it)", view->file);
 	else
-		fprintf(view->file, "  (%s live, %s; Esc drops it)", units_bytes(live, bytes),
+		fprintf(view->file, "  (%s %s, %s; Esc drops it)", units_bytes(live, bytes),
+			top->report.profile->is_mapped ? "mapped" : "live",
 			units_share(live, profile_live_bytes(&top->report.profile->totals), share));
 }
 
@@ -357,8 +384,9 @@ static void put_bottom(struct view *view, const struct top *top)
 		put_filter(view, top);
 		style = VIEW_TITLE;
 	} else {
-		fputs("h help  / filter  < > sort  Enter expand  g group  p pause  m mark  q quit",
-		      view->file);
+		fprintf(view->file,
+			"h help  / filter  < > sort  Enter expand  %s  p pause  m mark  q quit",
+			top->maps ? "v heap" : "g group");
 	}
 	view_line(view, style);
 }

@@ -13,6 +13,7 @@ static const char *const lines[] = {
 	"                               allocations; < and > the column to the left, right",
 	"  r                            the smallest first, or the largest",
 	"  g                            rows are sites, functions or modules",
+	"  v                            what the program maps itself (mmap), or the heap",
 	"  / (or f)                     only call stacks with this text in the name of a",
 	"                               function, module or source file; Esc drops it",
 	"  a                            frames of libraries and runtimes too",

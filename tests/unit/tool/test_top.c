@@ -498,6 +498,76 @@ static void nothing_was_allocated(void **state)
 	top_stop(model);
 }
 
+/* A second profile, of two call stacks that map memory, beside the heap. */
+static struct profile *add_mapped(struct model *model)
+{
+	static struct profile mapped;
+	static struct profile_stack stacks[2];
+
+	mapped = model->profile;
+	mapped.is_mapped = true;
+	mapped.stacks = stacks;
+	mapped.stack_count = 2;
+	mapped.series_count = 0;
+	stacks[0] = model->stacks[0];
+	stacks[0].counts = (struct profile_counts){
+		.alloc_bytes = 7 * MIB, .alloc_count = 9, .free_bytes = 2 * MIB};
+	stacks[1] = model->stacks[1];
+	stacks[1].counts = (struct profile_counts){.alloc_bytes = MIB, .alloc_count = 1};
+	mapped.totals = (struct profile_counts){
+		.alloc_bytes = 8 * MIB, .alloc_count = 10, .free_bytes = 2 * MIB};
+	model->profile.mapped = &mapped;
+	return &mapped;
+}
+
+static void read_switched(struct model *model)
+{
+	assert_int_equal(top_key(top, 'v'), TOP_READ_NOW);
+	read_again(model);
+	draw();
+}
+
+/* What the program maps itself is a line beside the heap, and a table of its own. */
+static void mappings_apart(void **state)
+{
+	struct model *model = top_start();
+	struct profile *mapped;
+
+	(void)state;
+	draw();
+	assert_false(has_line("by the program itself"));
+	mapped = add_mapped(model);
+	read_again(model);
+	draw();
+	line_with("  mapped 6.0 MiB by the program itself (mmap), no part of the heap: key v");
+	line_with("live 72.0 MiB");
+	press("m");
+	assert_true(has_line("since mark"));
+	read_switched(model);
+	assert_false(has_line("since mark"));
+	assert_false(has_line("live 72.0 MiB"));
+	line_with("Now mapped: anonymous memory that the program mapped itself");
+	line_with("  mapped 6.0 MiB ");
+	line_with("  mapped 8.0 MiB in 10 calls since the start");
+	line_with("    MAPPED  growth/min   mapped/s    calls site");
+	line_with("   5.0 MiB ");
+	line_with("       9 + Session::remember");
+	line_with("v heap");
+	mapped->stacks[1].counts.alloc_bytes += 4 * MIB;
+	mapped->totals.alloc_bytes += 4 * MIB;
+	mapped->stacks[1].counts.alloc_count += 2;
+	mapped->totals.alloc_count += 2;
+	read_again(model);
+	draw();
+	line_with("  mapped 2.0 MiB/s in 1 calls/s, unmapped 0 B/s, churn 2.0 MiB/s");
+	press("m");
+	line_with(" ago: mapped 0, in all 0 B in 0 calls");
+	read_switched(model);
+	line_with("live 72.0 MiB");
+	assert_false(has_line("since mark"));
+	top_stop(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -505,6 +575,7 @@ int main(void)
 		cmocka_unit_test(rates_between_two_readings),
 		cmocka_unit_test(sorting),
 		cmocka_unit_test(a_mark),
+		cmocka_unit_test(mappings_apart),
 		cmocka_unit_test(expanding),
 		cmocka_unit_test(recursion_is_folded),
 		cmocka_unit_test(the_selection_follows),
