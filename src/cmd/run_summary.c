@@ -215,6 +215,22 @@ static void print_unseen(const struct profile *profile, FILE *file)
 	run_say(file, text);
 }
 
+/* Who grows, or holds the heap.  Who maps more and more, past malloc, comes first: that the heap is steady is no comfort. */
+static void print_verdict(const struct profile *profile, FILE *file)
+{
+	struct run_verdict verdict, mapped;
+
+	run_verdict(profile, &verdict);
+	if (run_verdict_mapped(profile, &mapped)) {
+		print_line(file, "  verdict  %s; the heap: %s", mapped.text, verdict.text);
+		verdict = mapped;
+	} else {
+		print_line(file, "  verdict  %s", verdict.text);
+	}
+	if (verdict.limit[0])
+		print_line(file, "  limit    %s", verdict.limit);
+}
+
 /* What the program maps itself, where that is a considerable part. */
 static void print_mapped(const struct profile *profile, FILE *file)
 {
@@ -233,7 +249,6 @@ static void print_main(const struct run_summary *summary, const struct profile *
 		       const char *next, FILE *file)
 {
 	char took[UNITS_SIZE], end[100], quoted[LINE_SIZE];
-	struct run_verdict verdict;
 	const char *name = profile->program_name[0] ? profile->program_name
 						    : path_last_part(summary->program);
 	const char *path = quote(short_path(next), quoted);
@@ -253,10 +268,7 @@ static void print_main(const struct run_summary *summary, const struct profile *
 			   "  sampled  one byte in %s: estimates, right within +- in %d of 100",
 			   units_bytes(profile->header.sample_bytes, took), ESTIMATE_PERCENT);
 	print_heap(profile, summary->child->status, file);
-	run_verdict(profile, &verdict);
-	print_line(file, "  verdict  %s", verdict.text);
-	if (verdict.limit[0])
-		print_line(file, "  limit    %s", verdict.limit);
+	print_verdict(profile, file);
 	print_mapped(profile, file);
 	print_rss(profile, file);
 	print_cost(profile, summary->child->duration_ns, file);
@@ -303,6 +315,8 @@ static void print_other(const struct run_summary *summary, const char *path, FIL
 	name = profile->program_name[0] ? profile->program_name : "?";
 	if (run_verdict_growth(profile, growth))
 		snprintf(figures, sizeof(figures), "%s", growth);
+	else if (profile_maps(profile) && run_verdict_growth(profile->mapped, growth))
+		snprintf(figures, sizeof(figures), "by mmap %s", growth);
 	else
 		snprintf(figures, sizeof(figures), "%s live %s, peak %s",
 			 units_bytes(profile_live_bytes(&profile->totals), live), say_when(profile),
@@ -326,6 +340,14 @@ static void print_others(const struct run_summary *summary, const struct run_fou
 			   summary->only ? "" : "; --only NAME records the program NAME alone");
 }
 
+/* Of the heap, or if that does not grow of what the program maps. */
+static int64_t rate_by_either(const struct profile *profile)
+{
+	int64_t rate = run_verdict_rate(profile);
+
+	return rate || !profile_maps(profile) ? rate : run_verdict_rate(profile->mapped);
+}
+
 static int64_t rate_of(const char *path)
 {
 	struct profile *profile;
@@ -334,7 +356,7 @@ static int64_t rate_of(const char *path)
 
 	if (!profile_open(path, &profile, &ignored))
 		return 0;
-	rate = run_verdict_rate(profile);
+	rate = rate_by_either(profile);
 	profile_close(profile);
 	return rate;
 }
@@ -380,8 +402,8 @@ void run_summary_print(const struct run_summary *summary, FILE *file)
 	other_grows = move_grower_first(&found);
 	if (profile)
 		print_main(summary, profile,
-			   other_grows && !run_verdict_rate(profile) ? found.profiles[1].path
-								     : profile->path,
+			   other_grows && !rate_by_either(profile) ? found.profiles[1].path
+								   : profile->path,
 			   file);
 	else
 		print_nothing(summary, err.text[0] ? err.text : NULL, file);

@@ -263,6 +263,37 @@ void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 			 moves[0] ? ": " : "", blame);
 }
 
+static bool heap_grows(const struct profile *profile)
+{
+	struct sentence sentence;
+	bool grows;
+
+	sentence_open(&sentence, profile);
+	grows = sentence.growth.kind == GROWTH_GROWING || sentence.culprit;
+	sentence_close(&sentence);
+	return grows;
+}
+
+bool run_verdict_mapped(const struct profile *profile, struct run_verdict *verdict)
+{
+	char name[RUN_VERDICT_SIZE];
+	struct sentence sentence;
+	bool found;
+
+	if (!profile_maps(profile) || heap_grows(profile))
+		return false;
+	sentence_open(&sentence, profile->mapped);
+	found = sentence.culprit != NULL;
+	if (found) {
+		name_site(&sentence, verdicts_site(sentence.sites, sentence.culprit), name);
+		snprintf(verdict->text, RUN_VERDICT_SIZE, "%.300s maps ", name);
+		add_how(&sentence, WITH_RATE, verdict->text);
+		say_limit(&sentence, verdict->limit);
+	}
+	sentence_close(&sentence);
+	return found;
+}
+
 int64_t run_verdict_rate(const struct profile *profile)
 {
 	const struct growth_interval whole = {0, profile->duration_ns};

@@ -16,7 +16,11 @@ struct run_verdict {
 /* No newlines. */
 void run_verdict(const struct profile *profile, struct run_verdict *verdict);
 
-/* Bytes a minute by which the process's heap grows or grew until its exit; 0: it did not. */
+/* The site that maps more and more memory itself (profile->mapped), where nobody of the heap grows: "map_more (server.c:6) maps 3.4 MiB/min
+ * since ..., steady ...", and the limit that is reached then.  False: none does, or somebody of the heap grows. */
+bool run_verdict_mapped(const struct profile *profile, struct run_verdict *verdict);
+
+/* Bytes a minute by which the process's heap, or that of a profile of mappings, grows or grew until its exit; 0: it did not. */
 int64_t run_verdict_rate(const struct profile *profile);
 
 /* For a line on one of many processes: "growing 3.4 MiB/min: log_error (server.c:6)".  False: it does not grow, or no site does. */

@@ -329,13 +329,16 @@ static void put_mappings(const struct report *report, FILE *file)
 	/* Without memory the page is just shorter. */
 	if (!mappings_open(report, &mapped, &err))
 		return;
-	mappings_words(&mapped, file);
+	/* Little of it is named only if somebody makes it more and more. */
+	if (mappings_matter(report->profile) || verdicts_culprit(mapped.verdicts))
+		mappings_words(&mapped, file);
 	report_close(&mapped);
 }
 
 static bool has_mappings(const struct report *report)
 {
-	return !report_has_interval(report) && !report->selected && mappings_matter(report->profile);
+	return !report_has_interval(report) && !report->selected &&
+	       (mappings_matter(report->profile) || mappings_may_grow(report->profile));
 }
 
 static void print_heap(const struct report *report)
