@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-enum { MIXTURES = 24, POINTS_MIN = 5 };
+enum { MIXTURES = 24, POINTS_MIN = 5, PARTS = 9, PART_MIN = 3 };
 
 /* Of neighbours; times as multiples of their mean. */
 struct difference {
@@ -118,4 +118,51 @@ double drift_p(const struct drift *drift)
 		roots += weight * sqrt(answers[i].p);
 	}
 	return pow(roots / sum, 2);
+}
+
+/* Student's t of the line through rates at equal distances; what is left of them is how much they differ by chance. */
+static double deviate_of_rates(const double rates[PARTS - 1])
+{
+	double n = PARTS - 1, mean = 0, spread = 0, product = 0, left = 0, slope;
+
+	for (int i = 0; i < PARTS - 1; i++)
+		mean += rates[i] / n;
+	for (int i = 0; i < PARTS - 1; i++) {
+		double at = i - (n - 1) / 2;
+
+		spread += at * at;
+		product += at * (rates[i] - mean);
+	}
+	slope = product / spread;
+	for (int i = 0; i < PARTS - 1; i++)
+		left += pow(rates[i] - mean - slope * (i - (n - 1) / 2), 2);
+	return robust_deviate(slope * sqrt(spread / (left / (n - 2) + DBL_MIN)), n - 2);
+}
+
+double drift_slows_p(const struct drift *drift)
+{
+	const struct robust_point *points = drift->points;
+	size_t count = drift->count, begin = 0;
+	struct robust_point means[PARTS];
+	double values[ROBUST_POINTS], rates[PARTS - 1], deviate;
+
+	while (count > 0 && points->time < drift->since) {
+		points++;
+		count--;
+	}
+	if (count < PARTS * PART_MIN)
+		return 1;
+	for (size_t i = 0; i < PARTS; i++) {
+		size_t end = (i + 1) * count / PARTS;
+
+		means[i] = robust_middle_point(points + begin, end - begin, values);
+		begin = end;
+	}
+	for (size_t i = 0; i + 1 < PARTS; i++) {
+		double time = means[i + 1].time - means[i].time;
+
+		rates[i] = time > 0 ? (means[i + 1].value - means[i].value) / time : 0;
+	}
+	deviate = deviate_of_rates(rates);
+	return deviate < 0 ? robust_p(deviate) : 1;
 }

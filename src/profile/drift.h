@@ -22,4 +22,8 @@ struct drift {
 /* The probability, of either sign, that chance makes a drift so large from since on; 1: too few points. */
 double drift_p(const struct drift *drift);
 
+/* The probability that chance makes the rate fall so, from part to part of the series since then, of what rises by steps that come at random: such
+ * a line bends now and then as a curve does that slows down.  1: too few points, or it does not fall. */
+double drift_slows_p(const struct drift *drift);
+
 #endif

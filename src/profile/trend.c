@@ -31,6 +31,9 @@ enum {
 #define SWING_NOISE 10.0 /* standard deviations of the noise, likewise */
 #define PLATEAU_SHARE \
 	0.3 /* of the time: who reached the level earlier was starting, who did later was filling */
+#define NEW_SHARE 0.05 /* of the rise's time: a level so short may be chance */
+#define SLOWS_MAX \
+	0.01 /* the rate falls, more surely than that: a curve that bends little slows down */
 #define REACHED 0.95	  /* of the rise: then the level counts as reached */
 #define SLOWER (1.0 / 3)  /* of the rate before: a curve that bends so much is no line */
 #define START_SHARE 0.1	  /* of the time: a step so early is the start */
@@ -333,6 +336,25 @@ static bool is_short(const struct asked *asked, double start, double end)
 	       end - first >= START_SHARE * span;
 }
 
+/* Steps that come at random make a line that bends, or ends with a level.  If the fit may be that, and the line is a leak, it is one. */
+static bool read_random_steps(const struct asked *asked, const struct shapes_fit *fit,
+			      double correlation, struct trend *trend)
+{
+	double last = asked->points[asked->count - 1].time;
+	const struct drift drift = {asked->points, asked->count, fit->start, asked->floor};
+	struct trend line = *trend;
+
+	if (fit->kind == SHAPES_RAMP
+		    ? fit->before <= 0 || last - fit->bend > NEW_SHARE * (last - fit->start)
+		    : fit->height <= 0 || exp(-(last - fit->start) / fit->scale) < SLOWER ||
+			      drift_slows_p(&drift) < SLOWS_MAX)
+		return false;
+	read_level_line(asked, fit->start, correlation, &line);
+	if (line.class == TREND_LEAK)
+		*trend = line;
+	return line.class == TREND_LEAK;
+}
+
 /* Of a saturation that has most of its way behind it the rest is no rise worth a word. */
 static void read_saturation(const struct asked *asked, const struct shapes_fit *fit,
 			    struct trend *trend)
@@ -421,7 +443,8 @@ static void read_fit(const struct asked *asked, const struct shapes_fit *fit, st
 		read_step(asked, fit, trend);
 		break;
 	case SHAPES_RAMP:
-		read_ramp(asked, fit, trend);
+		if (!read_random_steps(asked, fit, correlation, trend))
+			read_ramp(asked, fit, trend);
 		break;
 	case SHAPES_RISE_LEVEL:
 		trend->course = TREND_STEADY;
@@ -431,7 +454,8 @@ static void read_fit(const struct asked *asked, const struct shapes_fit *fit, st
 		break;
 	case SHAPES_SATURATION:
 	case SHAPES_LATE:
-		read_saturation(asked, fit, trend);
+		if (!read_random_steps(asked, fit, correlation, trend))
+			read_saturation(asked, fit, trend);
 		break;
 	case SHAPES_LINE:
 		read_line(asked, asked->points[0].time, correlation, trend);

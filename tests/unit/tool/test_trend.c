@@ -130,6 +130,37 @@ static void test_drift(void **state)
 	assert_near(drift_p(&drift), 1, 0);
 }
 
+/* A curve that bends little falls for sure; steps of 0 or 2 that came more often at first may have done so by chance; a line, and one that rises ever
+ * faster, do not fall. */
+static void test_slowing(void **state)
+{
+	struct robust_point curve[60], walked[60];
+	struct drift drift = {curve, 60, 0, 0.01};
+	unsigned random = 14;
+	double at = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		at += (random = random * 1103515245 + 12345) >> 24 & 1 ? 2 : 0;
+		curve[i] = (struct robust_point){i, 1 - exp(-(double)i / 60)};
+		walked[i] = (struct robust_point){i, at};
+	}
+	assert_true(drift_slows_p(&drift) < 1e-4);
+	drift.points = walked;
+	assert_true(drift_slows_p(&drift) > 0.01);
+	for (unsigned i = 0; i < 60; i++)
+		curve[i].value = exp((double)i / 60);
+	drift.points = curve;
+	assert_near(drift_slows_p(&drift), 1, 0);
+	for (unsigned i = 0; i < 60; i++)
+		curve[i].value = 1 - exp(-(double)i / 60);
+	/* Fewer than three points in each of nine parts. */
+	drift.since = 34;
+	assert_near(drift_slows_p(&drift), 1, 0);
+	drift.since = 33;
+	assert_true(drift_slows_p(&drift) < 0.01);
+}
+
 static struct trend read_all(const double *values, unsigned count)
 {
 	struct robust_point points[64];
@@ -176,6 +207,24 @@ static void test_exact_shapes(void **state)
 	assert_int_equal(trend.class, TREND_NONE);
 	assert_int_equal(trend.course, TREND_FALLING);
 	assert_near(trend.rate, -1e6, 1);
+}
+
+/* Seen up to its time constant a cache that fills bends little, but surely; and one that has been full for a tenth of the time has a level. */
+static void test_caches_that_bend_little(void **state)
+{
+	double values[60];
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++)
+		values[i] = i < 20 ? 1 : 1 + 20 * (1 - exp((20 - (double)i) / 40));
+	assert_int_equal(read_all(values, 60).class, TREND_FILLING);
+	for (unsigned i = 0; i < 60; i++)
+		values[i] = i < 20 ? 1 : 1 + (i < 55 ? i - 20 : 35);
+	assert_int_equal(read_all(values, 60).class, TREND_FILLING);
+	/* A level that is one point old is none yet. */
+	for (unsigned i = 0; i < 60; i++)
+		values[i] = i < 20 ? 1 : 1 + (i < 59 ? i - 20 : 38);
+	assert_int_equal(read_all(values, 60).class, TREND_LEAK);
 }
 
 /* A load, a level, and then a leak: it did not begin when the load was over. */
@@ -311,6 +360,8 @@ int main(void)
 		cmocka_unit_test(test_kendall),
 		cmocka_unit_test(test_deviates),
 		cmocka_unit_test(test_drift),
+		cmocka_unit_test(test_slowing),
+		cmocka_unit_test(test_caches_that_bend_little),
 		cmocka_unit_test(test_exact_shapes),
 		cmocka_unit_test(test_leak_after_a_load_and_a_level),
 		cmocka_unit_test(test_too_little),
