@@ -17,6 +17,7 @@ enum {
 	CHUNK_FLAGS = 7,
 	HEADER = 8,
 	CHAIN_MAX = 64,
+	CHAIN_ENOUGH = 4,   /* where nothing says where it must lead */
 	CLASS_LINEAR = 128, /* up to here allocators' classes are 16 bytes apart */
 	QUANTUM = 16,
 };
@@ -143,7 +144,7 @@ static bool read_chunk(struct live_cells *cells, uint64_t addr,
 }
 
 /* From a chunk in use to the next block the heap is nothing but chunks.  Returns how many there are, at least 1; 0: the chain breaks, or
- * leads past it; 1 too where the next block is not known. */
+ * leads past it.  Where the next block is not known 1, if there are some, or the mapping ends with one. */
 static uint32_t count_chunks(struct live_cells *cells, const struct live_cells_block *block,
 			     const struct live_cells_bounds *bounds)
 {
@@ -157,10 +158,12 @@ static uint32_t count_chunks(struct live_cells *cells, const struct live_cells_b
 		    (count == 1 && !(header & CHUNK_PREVIOUS_USED)))
 			return 0;
 		size = header & ~(uint64_t)CHUNK_FLAGS;
-		if (size < CHUNK_MIN || size % QUANTUM)
+		if (size < CHUNK_MIN || size % QUANTUM || size > bounds->limit - at + HEADER)
 			return 0;
-		if (!bounds->next || ((at + HEADER) & mask) == bounds->next)
+		if (bounds->next && ((at + HEADER) & mask) == bounds->next)
 			return count;
+		if (!bounds->next && (count == CHAIN_ENOUGH || size == bounds->limit - at + HEADER))
+			return 1;
 		at += size;
 	}
 	return 0;

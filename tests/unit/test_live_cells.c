@@ -182,6 +182,34 @@ static void chains_tell_headers_from_data(void **state)
 	assert_int_equal(block.size, 56);
 }
 
+/* Also where no block follows in the window.  What looks like a header, here the end of the block before, leads far into data. */
+static void without_a_next_block(void **state)
+{
+	static _Alignas(4096) uint64_t words[1024];
+	const uint32_t value[] = {1 << 5, 0, 0, 0};
+	struct live_cells_bounds bounds = {.limit = (uintptr_t)words + sizeof(words)};
+	struct live_cells_block block;
+
+	(void)state;
+	begin(LIVE_SLACK);
+	for (int i = 0; i < 1024; i++)
+		words[i] = UINT64_C(0x0101010101010101);
+	words[511] = 2048 | 1;
+	for (int i = 513; i < 513 + 8 * 8; i += 8)
+		words[i] = 64 | 1;
+	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_int_equal(block.addr, (uintptr_t)&words[514]);
+	assert_int_equal(block.size, 56);
+	/* Data that may be a header once are none four times. */
+	words[767] = 64 | 1;
+	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_int_equal(block.addr, (uintptr_t)&words[514]);
+	/* Behind it is the rest of the heap, one free chunk up to the end. */
+	words[521] = (1024 - 520) * 8 | 1;
+	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_int_equal(block.addr, (uintptr_t)&words[514]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +218,7 @@ int main(void)
 		cmocka_unit_test(no_leaf_no_cells),
 		cmocka_unit_test(nonsense_is_no_block),
 		cmocka_unit_test(chains_tell_headers_from_data),
+		cmocka_unit_test(without_a_next_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
