@@ -326,17 +326,17 @@ def test_the_list(tool, server, served):
     old.header(pid=77, program="/srv/" + pmem_serve.HOSTILE)
     old.save(served.path.parent / 'old "&<b>.prof')
     try:
-        pmem_run.wait_for(lambda: b"pid 77" in server.get("list").body, "the new profile's row")
+        pmem_run.wait_for(lambda: b"pid 77)" in server.get("list").body, "the new profile's row")
         text = server.get().body.decode()
         assert "<img" not in text and "onerror=hit()&gt;{}" in text
         assert '<a href="p/old%20%22%26%3Cb%3E.prof/">' in text
         assert '<a href="p/pmem.prof/">served (pid %d)' % served.pid in text
-        assert text.index("served (pid") < text.index("Remembered moments") < text.index("pid 77")
+        assert text.index("served (pid") < text.index("Remembered moments") < text.index("pid 77)")
         assert server.get("p/old%20%22%26%3Cb%3E.prof/").status == 200
         assert server.get("p/77/").status == 200
     finally:
         (served.path.parent / 'old "&<b>.prof').unlink()
-    pmem_run.wait_for(lambda: b"pid 77" not in server.get("list").body, "the end of the row")
+    pmem_run.wait_for(lambda: b"pid 77)" not in server.get("list").body, "the end of the row")
 
 
 def test_what_did_not_change_is_not_sent_again(tool, tmp_path):
