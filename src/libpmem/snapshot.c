@@ -396,9 +396,11 @@ static void run(uint64_t deadline_ns)
 		now.text.size = 0;
 		now.phase = IDLE;
 	}
-	snapshot_budget_spend(time - begin_ns);
+	/* In a child that came back into its parent's slice the time is the parent's. */
 	if (atomic_load_explicit(&forked, memory_order_relaxed))
 		reset_child();
+	else
+		snapshot_budget_spend(time - begin_ns);
 	set_phase(now.phase);
 }
 
