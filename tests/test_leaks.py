@@ -152,7 +152,7 @@ def test_a_program_that_could_not_be_looked_at_does_not_pass_for_one_without_lea
 
 
 @pytest.mark.parametrize("argv,code,words", [
-    (["--at-exit"], 2, "which program?"), ([], 2, "which process?"), (["1", "2"], 2, "one process at a time"),
+    (["--at-exit"], 125, "which program?"), ([], 2, "which process?"), (["1", "2"], 2, "one process at a time"),
     (["x.prof"], 2, "pmem report --leaks"), (["--error-exitcode=256", "1"], 2, "no number from 0 to 255"),
     (["--top", "0", "1"], 2, "no number from 1"), (["--no-such", "1"], 2, "unknown option"),
     (["999999999"], 1, "no such process"), (["--at-exit", "--", "/no/such/program"], 127, "No such file"),
@@ -162,6 +162,28 @@ def test_what_is_wrong_is_said(tool, argv, code, words):
     assert result.returncode == code
     assert words in result.stderr.decode()
     assert result.stdout == b""
+
+
+@pytest.mark.parametrize("where", ["behind", "before", "short"])
+@pytest.mark.parametrize("options,words", [
+    (["--suppressions", "/no/such/file"], "/no/such/file: No such file"), (["--suppressions", "/"], "Is a directory"),
+    (["--suppressions", "no-colon"], "does not begin with leak:"), (["--suppressions"], "needs an argument"),
+    (["--error-exitcode=x"], "no number from 0 to 255"), (["--error-exitcode=-1"], "no number from 0 to 255"),
+    (["--top=0"], "no number from 1"), (["--top="], "no number from 1"), (["--json=1"], "takes no argument"),
+    (["--no-such"], "unknown option"), (["-x"], "unknown option"), (["--blame", "/no/such/file"], "/no/such/file"),
+    (["--sysroot", "/no/such/folder"], "No such file"), (["--debug-dir", "/dev/null"], "Not a directory"),
+    (["--debuginfod"], "names no server"), (["-o", "/no/such/folder/file"], "No such file")])
+def test_mistakes_do_not_look_like_an_exit_code_of_the_program(tool, where, options, words):
+    """1 and 2 are what programs use; 125 is ours."""
+    folder = tool.folder()
+    (folder / "no-colon").write_text("leak\n")
+    argv = {"behind": ["--at-exit", *options], "before": [*options, "--at-exit"], "short": ["--at", *options]}[where]
+    result = tool("leaks", *argv, *([] if options == ["--suppressions"] else ["--", "echo", "begun"]), cwd=folder)
+    if where == "before" and options == ["--suppressions"]:
+        words = "--at-exit"
+    assert result.returncode == 125
+    assert words in result.stderr.decode()
+    assert result.stdout == b"" or options[0] == "-o"
 
 
 def test_nothing_is_left(tool, built, tmp_path):
@@ -230,4 +252,4 @@ def test_a_broken_rule_is_named(tool, built, tmp_path, rules, words):
     path = tmp_path / "known.supp"
     path.write_text(rules)
     result = tool("leaks", "--at-exit", "--suppressions", path, "--", built("cases.c")[0], "none")
-    assert result.returncode == 1 and words in result.stderr.decode()
+    assert result.returncode == 125 and words in result.stderr.decode()

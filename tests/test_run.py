@@ -200,6 +200,12 @@ def test_interrupt_key_reaches_the_program_once(tool, programs):
     (["run", "-o"], "pmem run: -o needs an argument"),
     (["run", "--only", "x" * 256, "true"], "pmem run: --only: the pattern is too long"),
     (["run"], "pmem run: which program?"),
+    (["run", "--only"], "pmem run: --only needs an argument"),
+    (["run", "--no-log=1", "true"], "pmem run: --no-log=1 takes no argument"),
+    (["run", "--sample=x", "true"], "pmem run: --sample=x is not a size from 1k to 1g (0: record all)"),
+    (["run", "--sample=2g", "true"], "pmem run: --sample=2g is not a size from 1k to 1g (0: record all)"),
+    (["run", "--sample=", "true"], "pmem run: --sample= is not a size from 1k to 1g (0: record all)"),
+    (["run", "--max-overhead", "x", "true"], "pmem run: --max-overhead=x is not a percentage like 3% or 0.5%"),
 ])
 def test_wrong_use(tool, argv, message):
     result = tool(*argv)

@@ -90,20 +90,24 @@ static int take_option(void *to, int option, const char *argument)
 	}
 }
 
-/* A program's arguments are its own; of a process options may also stand behind. */
-static const char *letters(int argc, char **argv)
+/* Looked for before the other options, as their mistakes have another exit code then, which must not look like the program's own.  It may be
+ * cut short, as getopt_long() allows. */
+static bool wants_at_exit(int argc, char **argv)
 {
-	for (int i = 1; i < argc; i++)
-		if (strcmp(argv[i], "--at-exit") == 0)
-			return "+:o:q";
-	return ":o:q";
+	static const char option[] = "--at-exit";
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strlen(argv[i]) > 3 && strncmp(argv[i], option, strlen(argv[i])) == 0)
+			return true;
+	return false;
 }
 
 /* Returns NEXT or the exit code. */
 static int parse(int argc, char **argv, struct leaks_request *request)
 {
-	const struct options options = {"leaks", letters(argc, argv), long_options, take_option,
-					&request->symbols};
+	/* A program's arguments are its own; of a process options may also stand behind. */
+	const struct options options = {"leaks", wants_at_exit(argc, argv) ? "+:o:q" : ":o:q",
+					long_options, take_option, &request->symbols};
 	int code;
 
 	request->report.view = "leaks";
@@ -119,8 +123,12 @@ static int run(struct leaks_request *request, int argc, char **argv)
 	const char *name = argv[0];
 	unsigned long pid;
 
-	if (request->at_exit)
-		return argc ? leaks_at_exit(request, argv) : cmd_usage("leaks", "which program?");
+	if (request->at_exit && argc)
+		return leaks_at_exit(request, argv);
+	if (request->at_exit) {
+		cmd_usage("leaks", "which program?");
+		return CMD_RUN_FAILED;
+	}
 	if (argc != 1)
 		return cmd_usage("leaks", argc ? "one process at a time, not %d" : "which process?",
 				 argc);
@@ -142,6 +150,8 @@ int cmd_leaks(int argc, char **argv)
 		code = symbol_options_finish("leaks");
 	if (code == NEXT)
 		code = run(&request, argc - optind, argv + optind);
+	else if (code != CMD_OK && wants_at_exit(argc, argv))
+		code = CMD_RUN_FAILED;
 	suppress_free(&request.suppress);
 	symbol_options_free(&request.symbols);
 	return code;

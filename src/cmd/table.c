@@ -259,9 +259,14 @@ bool cmd_parse_number(const char *text, unsigned long most, unsigned long *numbe
 
 int cmd_bad_option(const char *verb, int option, char *const *argv)
 {
+	const char *word = argv[optind - 1];
+
 	if (option == ':')
-		return cmd_usage(verb, "%s needs an argument", argv[optind - 1]);
-	return cmd_usage(verb, "unknown option %s", argv[optind - 1]);
+		return cmd_usage(verb, "%s needs an argument", word);
+	/* 0 for an unknown word, else what getopt_long() would have returned without the argument. */
+	if (optopt && strncmp(word, "--", 2) == 0)
+		return cmd_usage(verb, "%s takes no argument", word);
+	return cmd_usage(verb, "unknown option %s", word);
 }
 
 static void print_head(const struct cmd *cmd)
