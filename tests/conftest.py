@@ -45,3 +45,21 @@ def run(lib, tmp_path):
     """Runs a command with the library in an empty folder of its own: see pmem_run.Runner."""
     import pmem_run
     return pmem_run.Runner(lib, tmp_path)
+
+
+@pytest.fixture
+def begun(run):
+    """begun(argv) -> a recorded process that has said "ready", with pipes to and from it."""
+    import subprocess
+    started = []
+
+    def begin(*argv, env=None, **options):
+        process = run.start(argv, env={"PMEM_LOG": "0", **(env or {})}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **options)
+        started.append(process)
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()

@@ -104,6 +104,22 @@ def wait_for(true, what, seconds=20):
     raise AssertionError("%s did not happen in %d s" % (what, seconds))
 
 
+def children(pid):
+    """Children of all threads of a process, dead ones too."""
+    found = []
+    for task in pathlib.Path("/proc/%d/task" % pid).iterdir():
+        found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def status(pid, field):
+    """First word of a field in /proc/PID/status; None: there is no such field."""
+    for line in pathlib.Path("/proc/%d/status" % pid).read_text().splitlines():
+        if line.startswith(field + ":"):
+            return line.split()[1]
+    return None
+
+
 class Compiler:
     """Compiles a program of the source folder at its first use."""
 

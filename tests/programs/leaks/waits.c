@@ -4,6 +4,8 @@
  *
  * Prints "ready" when all wait.  At a line of input it ends the waits, one by one, and prints what each of them returned.  Calls with a
  * timeout have one that is over at that time only if the call waits twice as long as it was told to.
+ *
+ * A System V semaphore outlives its processes: another one, which is nobody's child here, removes it when this one has ended, however.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -173,6 +175,43 @@ static struct wait waits[] = {
 
 enum { WAITS = sizeof(waits) / sizeof(*waits) };
 
+/* The one that waits: the pipe is closed when the last process ends that may write to it. */
+static void remove_at_end(int id, const int ends[2])
+{
+	char byte;
+
+	setsid();
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		close(fd);
+	close(ends[1]);
+	(void)!read(ends[0], &byte, 1);
+	semctl(id, 0, IPC_RMID);
+	_exit(0);
+}
+
+/* Before there are threads. */
+static int make_semaphore(void)
+{
+	struct sembuf zero = {.sem_op = 0};
+	int id, ends[2];
+	pid_t child;
+
+	if (pipe(ends) != 0)
+		return -1;
+	id = semget(IPC_PRIVATE, 1, 0600);
+	child = fork();
+	if (child == 0) {
+		if (fork() == 0)
+			remove_at_end(id, ends);
+		_exit(0);
+	}
+	close(ends[0]);
+	waitpid(child, NULL, 0);
+	/* Whose it is: semctl(GETPID). */
+	semop(id, &zero, 1);
+	return id;
+}
+
 static void *run(void *argument)
 {
 	struct wait *wait = argument;
@@ -243,7 +282,7 @@ int main(void)
 	sigaddset(&blocked, SIGUSR1);
 	sigaddset(&blocked, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
-	semaphore = semget(IPC_PRIVATE, 1, 0600);
+	semaphore = make_semaphore();
 	for (int i = 0; i < WAITS; i++) {
 		socketpair(AF_UNIX, SOCK_STREAM, 0, waits[i].ends);
 		pthread_create(&waits[i].thread, NULL, run, &waits[i]);
@@ -258,7 +297,6 @@ int main(void)
 		pthread_join(waits[i].thread, NULL);
 		printf("%s %ld %d\n", waits[i].name, waits[i].result, waits[i].error);
 	}
-	semctl(semaphore, 0, IPC_RMID);
 	/* Nobody's child is left here. */
 	result = waitpid(-1, NULL, __WALL | WNOHANG);
 	printf("wait %ld %d\n", result, errno);
