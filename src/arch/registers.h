@@ -6,7 +6,6 @@
  *   struct arch_registers         the general registers, as PTRACE_GETREGSET gives them
  *   ARCH_REGISTER_SETS            the sets that may hold pointers beside them (NT_*), a list that ends in 0
  *   ARCH_RED_ZONE                 bytes below the stack pointer that belong to the innermost frame
- *   ARCH_SYSCALL_SIZE, arch_syscall_code   the instruction that calls the kernel
  *   arch_registers_sp(), _pc()    stack pointer, program counter
  *   arch_registers_thread()       address of the thread's control block
  *   arch_control_block_at()       true if the three words at addr can be the beginning of a thread's control block

@@ -3,8 +3,8 @@
  * leaks_live.c - `pmem leaks PID`.
  *
  * The work is done by a child of this process, the worker, which blocks signals while the program is stopped: whatever happens to the process that
- * was started by the user, also SIGKILL, the program goes on.  If the worker is killed, the kernel kills the snapshot, and the process that
- * was started has the program reap it.
+ * was started by the user, also SIGKILL, the program goes on.  If the worker is killed, a thread of the program that makes a call for it comes back by
+ * itself (arch/errand.h), the kernel kills the snapshot, and the process that was started has the program reap it.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -68,8 +68,9 @@ static void announce(const struct leaks_request *request, pid_t pid, uint64_t ex
 }
 
 /* What makes a search impossible is found before anything is done to the program. */
-static bool check(const char *name, struct error *err)
+static bool begin(const char *name, struct snapshot *snapshot, struct error *err)
 {
+	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	struct profile *profile;
 	bool ok;
 
@@ -77,7 +78,7 @@ static bool check(const char *name, struct error *err)
 		return false;
 	ok = profile->is_live ||
 	     error_set(err, "process %s has ended, or is not recorded any more", name);
-	ok = ok && leaks_can(profile, err);
+	ok = ok && leaks_can(profile, err) && snapshot_begin(snapshot, pid, profile, err);
 	profile_close(profile);
 	return ok;
 }
@@ -85,7 +86,7 @@ static bool check(const char *name, struct error *err)
 static bool search(struct leaks_request *request, const char *name, struct snapshot *snapshot,
 		   struct leaks_found *found, struct error *err)
 {
-	pid_t pid = (pid_t)strtol(name, NULL, 10);
+	pid_t pid = snapshot->pid;
 	struct stop stop = {.pid = 0};
 	struct leaks_source source = {.stop = &stop,
 				      .original = (pid_t)running_thread((uint32_t)pid)};
@@ -95,10 +96,10 @@ static bool search(struct leaks_request *request, const char *name, struct snaps
 	found->expected_ns = snapshot_estimate_ns(pid);
 	announce(request, pid, found->expected_ns);
 	block();
-	ok = snapshot_take(snapshot, &stop, pid, err);
+	ok = snapshot_take(snapshot, &stop, err);
 	unblock();
 	found->paused_ns = stop.paused_ns;
-	source.pid = snapshot->child;
+	source.pid = snapshot->child.pid;
 	ok = ok && leaks_found_search(request, name, &source, found, err);
 	block();
 	if (!snapshot_release(snapshot, &second))
@@ -119,7 +120,7 @@ static int work(struct leaks_request *request, const char *name, struct snapshot
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	if (!check(name, &err) || !search(request, name, snapshot, &found, &err)) {
+	if (!begin(name, snapshot, &err) || !search(request, name, snapshot, &found, &err)) {
 		leaks_found_free(&found);
 		return cmd_fail("leaks", &err);
 	}

@@ -113,6 +113,15 @@ enum format_allocator {
 	FORMAT_ALLOCATOR_OTHER = 5,
 };
 
+/* Code in libpmem.so to which pmem leaks sends a stopped thread, for one system call: addresses in the process (arch/errand.h). */
+struct format_errand {
+	uint64_t fork; /* the code begins here: a call that forks */
+	uint64_t call; /* any other */
+	uint64_t home; /* back */
+	uint64_t end;
+	uint64_t memory; /* of struct arch_errand; 0 = there is none */
+};
+
 /* Where in the process the recorder's own memory lies, for who looks into it while it runs (core/live_cells.h).  Means nothing
  * to other versions of pmem than the one in header.recorder. */
 struct format_memory {
@@ -242,6 +251,7 @@ struct format_header {
 	uint64_t ranges; /* address in the process: what is mapped now (core/range_leaf.h); 0 = not known */
 	_Atomic uint32_t realloc_count; /* items below it may be in use */
 	uint32_t reserved1;
+	struct format_errand errand;
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");

@@ -9,17 +9,14 @@
 #include "leaks/inject.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-enum { SYSCALL_STOP = SIGTRAP | 0x80, SIGMASK_SIZE = 8, VDSO_MAX = 256 * 1024 };
+#include "arch/errand.h"
+
+enum { SYSCALL_STOP = SIGTRAP | 0x80, SIGMASK_SIZE = 8 };
 
 /* A call that takes longer is a machine that is about to stand still. */
 #define CALL_NS UINT64_C(10000000000)
@@ -29,6 +26,21 @@ static bool set_general(pid_t tid, const struct arch_registers *registers)
 	struct iovec part = {(void *)(uintptr_t)registers, sizeof(*registers)};
 
 	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &part) == 0;
+}
+
+static bool peek(pid_t tid, uint64_t addr, void *to, size_t size)
+{
+	struct iovec local = {to, size}, remote = {(void *)(uintptr_t)addr, size};
+
+	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
+}
+
+static bool poke(pid_t tid, uint64_t addr, const void *from, size_t size)
+{
+	struct iovec local = {(void *)(uintptr_t)from, size};
+	struct iovec remote = {(void *)(uintptr_t)addr, size};
+
+	return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
 static bool get_general(pid_t tid, struct arch_registers *registers)
@@ -48,96 +60,80 @@ static bool run_until(pid_t tid, enum __ptrace_request how, struct inject *call)
 		if (ptrace(how, tid, NULL, NULL) != 0 ||
 		    stop_wait(tid, &status, stop_now_ns() + CALL_NS) != tid || !WIFSTOPPED(status))
 			return false;
-		if (status >> 16 == PTRACE_EVENT_CLONE &&
+		if (status >> 16 == PTRACE_EVENT_CLONE && call->born &&
 		    ptrace(PTRACE_GETEVENTMSG, tid, NULL, &born) == 0)
-			call->born = (pid_t)born;
+			call->born->pid = (pid_t)born;
 		if (how == PTRACE_CONT ? stop_is_event(status) : status >> 8 == SYSCALL_STOP)
 			return true;
 	}
 }
 
-static bool run_call(const struct stop_thread *thread, struct inject *call)
+static void prepare(const struct stop_thread *thread, const struct inject *call, uint64_t code,
+		    struct arch_registers *registers)
 {
-	struct arch_registers registers = thread->registers;
+	*registers = thread->registers;
+	arch_registers_call(registers, code, call->number, call->arguments);
+}
 
-	arch_registers_call(&registers, call->code, call->number, call->arguments);
-	if (!set_general(thread->tid, &registers) || !run_until(thread->tid, PTRACE_SYSCALL, call) ||
-	    !run_until(thread->tid, PTRACE_SYSCALL, call) || !get_general(thread->tid, &registers))
+/* From here on the thread finds home by itself, whenever this process dies: at first it would go there at once. */
+static bool leave_home(const struct stop_thread *thread, const struct inject *call,
+		       struct arch_errand *way)
+{
+	const struct format_errand *errand = call->errand;
+	struct arch_registers home, away;
+	uint64_t mask, all = UINT64_MAX;
+	pid_t tid = thread->tid;
+
+	prepare(thread, call, errand->home, &home);
+	prepare(thread, call, call->born ? errand->fork : errand->call, &away);
+	if (ptrace(PTRACE_GETSIGMASK, tid, SIGMASK_SIZE, &mask) != 0)
+		return false;
+	arch_errand_fill(way, &thread->registers, mask);
+	return poke(tid, errand->memory, way, sizeof(*way)) && set_general(tid, &home) &&
+	       ptrace(PTRACE_SETSIGMASK, tid, SIGMASK_SIZE, &all) == 0 && set_general(tid, &away);
+}
+
+/* In the reverse order, so that the code would still do what is left. */
+static bool come_home(const struct stop_thread *thread, const struct inject *call,
+		      const struct arch_errand *way)
+{
+	const uint64_t state = ARCH_ERRAND_FREE;
+	pid_t tid = thread->tid;
+
+	return ptrace(PTRACE_SETSIGMASK, tid, SIGMASK_SIZE, &way->mask) == 0 &&
+	       set_general(tid, &thread->registers) &&
+	       poke(tid, call->errand->memory, &state, sizeof(state));
+}
+
+static bool run_call(pid_t tid, struct inject *call)
+{
+	struct arch_registers registers;
+
+	if (!run_until(tid, PTRACE_SYSCALL, call) || !run_until(tid, PTRACE_SYSCALL, call) ||
+	    !get_general(tid, &registers))
 		return false;
 	call->result = arch_registers_result(&registers);
-	return true;
+	if (call->born && call->born->pid)
+		call->born->inside = (pid_t)call->result;
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	return run_until(tid, PTRACE_CONT, call);
 }
 
 bool inject(const struct stop_thread *thread, struct inject *call, struct error *err)
 {
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK;
-	uint64_t mask, all = UINT64_MAX;
+	struct arch_errand way;
 	pid_t tid = thread->tid;
 	bool done;
 
-	call->born = 0;
 	call->result = -ESRCH;
-	if (ptrace(PTRACE_GETSIGMASK, tid, SIGMASK_SIZE, &mask) != 0 ||
-	    ptrace(PTRACE_SETSIGMASK, tid, SIGMASK_SIZE, &all) != 0 ||
-	    ptrace(PTRACE_SETOPTIONS, tid, NULL, options) != 0)
+	if (ptrace(PTRACE_SETOPTIONS, tid, NULL, options) != 0 || !leave_home(thread, call, &way))
 		return error_set_errno(err, "thread %d", (int)tid);
-	done = run_call(thread, call);
-	if (done) {
-		ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
-		done = run_until(tid, PTRACE_CONT, call);
-	}
+	done = run_call(tid, call);
 	ptrace(PTRACE_SETOPTIONS, tid, NULL, 0L);
-	if (set_general(tid, &thread->registers) &&
-	    ptrace(PTRACE_SETSIGMASK, tid, SIGMASK_SIZE, &mask) == 0 && done)
+	if (come_home(thread, call, &way) && done)
 		return true;
 	return error_set(err, "thread %d ended while pmem looked at its process", (int)tid);
-}
-
-/* --- where ----------------------------------------------------------------------------------- */
-
-static bool find_vdso(pid_t pid, uint64_t range[2])
-{
-	char path[64], *line = NULL;
-	size_t room = 0;
-	bool found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (!found && getline(&line, &room, file) > 0)
-		found = strstr(line, "[vdso]") &&
-			sscanf(line, "%lx-%lx", &range[0], &range[1]) == 2 &&
-			range[1] - range[0] <= VDSO_MAX;
-	free(line);
-	fclose(file);
-	return found;
-}
-
-uint64_t inject_find_code(pid_t pid)
-{
-	uint64_t range[2], found = 0;
-	const unsigned char *at = NULL;
-	unsigned char *bytes;
-	char path[64];
-	ssize_t got;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	bytes = malloc(VDSO_MAX);
-	if (bytes && find_vdso(pid, range)) {
-		got = pread(fd, bytes, range[1] - range[0], (off_t)range[0]);
-		if (got > 0)
-			at = memmem(bytes, (size_t)got, arch_syscall_code, ARCH_SYSCALL_SIZE);
-		found = at ? range[0] + (uint64_t)(at - bytes) : 0;
-	}
-	free(bytes);
-	close(fd);
-	return found;
 }
 
 /* --- by whom --------------------------------------------------------------------------------- */
@@ -150,13 +146,6 @@ struct critical_section {
 	uint64_t size;
 	uint64_t abort;
 };
-
-static bool peek(pid_t tid, uint64_t addr, void *to, size_t size)
-{
-	struct iovec local = {to, size}, remote = {(void *)(uintptr_t)addr, size};
-
-	return process_vm_readv(tid, &local, 1, &remote, 1, 0) == (ssize_t)size;
-}
 
 /* True inside a restartable sequence: it would not be started anew after our call, as the kernel sees another place in the code. */
 static bool is_in_sequence(const struct stop_thread *thread)
@@ -174,6 +163,27 @@ static bool is_in_sequence(const struct stop_thread *thread)
 	    !peek(thread->tid, at, &section, sizeof(section)))
 		return false;
 	return arch_registers_pc(&thread->registers) - section.start < section.size;
+}
+
+static bool is_on_errand(const struct stop_thread *thread, const struct format_errand *errand)
+{
+	return arch_registers_pc(&thread->registers) - errand->fork < errand->end - errand->fork;
+}
+
+bool inject_may(const struct stop *stop, const struct format_errand *errand)
+{
+	uint64_t state = ARCH_ERRAND_HOME;
+
+	for (uint32_t i = 0; i < stop->count; i++) {
+		const struct stop_thread *thread = &stop->threads[i];
+
+		if (thread->state != STOP_STOPPED)
+			continue;
+		if (is_on_errand(thread, errand) ||
+		    !peek(thread->tid, errand->memory, &state, sizeof(state)))
+			return false;
+	}
+	return state == ARCH_ERRAND_FREE || (state == ARCH_ERRAND_USED && stop->is_whole);
 }
 
 const struct stop_thread *inject_choose(const struct stop *stop)

@@ -298,21 +298,6 @@ static bool read_all(struct stop *stop, struct error *err)
 	return known > 0 || error_set(err, "process %d has ended meanwhile", (int)stop->pid);
 }
 
-/* Between two attempts: what is left are threads that did not stop yet, and could not be let go. */
-static void forget_stopped(struct stop *stop)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < stop->count; i++) {
-		if (stop->threads[i].state == STOP_SEIZED) {
-			stop->threads[kept++] = stop->threads[i];
-			continue;
-		}
-		free(stop->threads[i].more);
-	}
-	stop->count = kept;
-}
-
 /* *again: it may succeed later. */
 static bool attempt(struct stop *stop, enum which which, bool *again, struct error *err)
 {
@@ -343,13 +328,14 @@ static bool begin(struct stop *stop, pid_t pid, enum which which, struct error *
 	bool again = true;
 
 	stop->pid = pid;
+	stop->is_whole = which == WHICH_ALL;
 	for (int i = 0; i < ATTEMPTS && again; i++) {
 		if (i > 0)
 			nanosleep(&pause, NULL);
 		if (attempt(stop, which, &again, err))
 			return true;
 		stop_end(stop);
-		forget_stopped(stop);
+		stop_forget(stop);
 	}
 	return false;
 }
@@ -402,6 +388,21 @@ void stop_end(struct stop *stop)
 	for (uint32_t i = 0; i < stop->count; i++)
 		if (stop->threads[i].state == STOP_SEIZED)
 			let_go(&stop->threads[i]);
+}
+
+/* What stays are threads that did not stop yet, and could not be let go. */
+void stop_forget(struct stop *stop)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < stop->count; i++) {
+		if (stop->threads[i].state == STOP_SEIZED) {
+			stop->threads[kept++] = stop->threads[i];
+			continue;
+		}
+		free(stop->threads[i].more);
+	}
+	stop->count = kept;
 }
 
 void stop_free(struct stop *stop)

@@ -34,6 +34,7 @@ struct stop {
 	struct stop_thread *threads;
 	uint32_t count;
 	uint32_t room;
+	bool is_whole;	    /* all threads are stopped, not one */
 	uint64_t paused_ns; /* how long threads were stopped, also in vain */
 	uint64_t began_ns;  /* of this stop; 0 = none */
 };
@@ -46,6 +47,9 @@ bool stop_begin_one(struct stop *stop, pid_t pid, struct error *err);
 
 /* All go on; their registers stay known. */
 void stop_end(struct stop *stop);
+
+/* After stop_end(): forgets the threads, for another beginning. */
+void stop_forget(struct stop *stop);
 void stop_free(struct stop *stop);
 
 /* Adds a thread that is stopped already; its registers are read.  False: no memory, or it has gone. */

@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 
 #include "libpmem/clock.h"
+#include "libpmem/errand.h"
 #include "libpmem/facts.h"
 #include "libpmem/handlers.h"
 #include "libpmem/last_words.h"
@@ -191,6 +192,7 @@ static void begin_profile(void)
 
 	store_begin();
 	facts_fill(store_head());
+	errand_describe(&store_head()->errand);
 	if (own_malloc[0])
 		store_head()->own_malloc = store_text(own_malloc, strlen(own_malloc));
 	if (own_new[0])

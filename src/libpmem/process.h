@@ -11,10 +11,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/errand.h"
+
 /* The word: 0 = this process has not begun to record, else an odd number that changes whenever a cache
  * may have become wrong (modules_suspect()).  A thread's caches are good while the number is theirs. */
 union process_page {
 	_Atomic uint32_t mark;
+	struct {
+		char before[2048]; /* in a cache line of its own */
+		struct arch_errand memory;
+	} errand;	  /* written by `pmem leaks` only */
 	char bytes[4096]; /* the page has nothing else */
 };
 extern union process_page process_page __attribute__((visibility("hidden")));

@@ -18,9 +18,7 @@ struct arch_registers {
 		NT_X86_XSTATE, 0 \
 	}
 
-enum { ARCH_RED_ZONE = 128, ARCH_SYSCALL_SIZE = 2 };
-
-static const unsigned char arch_syscall_code[ARCH_SYSCALL_SIZE] = {0x0f, 0x05};
+enum { ARCH_RED_ZONE = 128 };
 
 static inline uint64_t arch_registers_sp(const struct arch_registers *registers)
 {
