@@ -252,6 +252,8 @@ struct format_header {
 	_Atomic uint32_t realloc_count; /* items below it may be in use */
 	uint32_t reserved1;
 	struct format_errand errand;
+	uint64_t realloc_start; /* code of the hooks realloc() and reallocarray(): addresses in the process */
+	uint64_t realloc_end;
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");

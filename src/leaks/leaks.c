@@ -11,6 +11,7 @@
 #include "core/version.h"
 #include "leaks/areas.h"
 #include "leaks/blocks.h"
+#include "leaks/flight.h"
 #include "leaks/mark.h"
 #include "leaks/memory.h"
 
@@ -207,11 +208,12 @@ static void sum(struct search *search)
 static bool find(struct search *search, struct error *err)
 {
 	const struct leaks_source *source = search->source;
-	const struct format_memory *location = &source->profile->header.memory;
+	const struct flight flight = {&search->mark, &search->areas, source->stop,
+				      &source->profile->header};
 	const struct areas_source where = {
 		.pid = source->pid,
 		.memory = search->memory,
-		.location = location,
+		.location = &source->profile->header.memory,
 		.profile_name = path_last_part(source->profile->path),
 		.stop = source->stop,
 	};
@@ -219,7 +221,9 @@ static bool find(struct search *search, struct error *err)
 	if (!areas_find(&where, &search->areas, &search->blocks, err) ||
 	    !mark_begin(&search->mark, search->memory, &search->blocks, err))
 		return false;
-	mark_roots(&search->mark, &search->areas, source->stop, location);
+	flight_begin(&flight);
+	mark_roots(&search->mark, &search->areas, source->stop);
+	flight_mark(&flight);
 	if (!number_stacks(search) || !keep_loaders(search) || !suppress_all(search))
 		return error_set(err, "no memory for %u call stacks", source->profile->stack_count);
 	mark_indirect(&search->mark);

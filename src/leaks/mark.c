@@ -17,12 +17,7 @@ enum {
 	WORD = sizeof(uint64_t),
 	BUFFER_SIZE = 256 * 1024,
 	PAGES = BUFFER_SIZE / MEMORY_PAGE,
-	LARGE = 64 * 1024,	  /* blocks that are not read page by page */
-	FLIGHT_STACK = 4096,	  /* of a stack, where an event's frames are */
-	FLIGHT_MAX = 1024 * 1024, /* of a block whose size is not known */
-	CHUNK_HEADER = 8,
-	CHUNK_FLAGS = 7,
-	CHUNK_MIN = 32,
+	LARGE = 64 * 1024, /* blocks that are not read page by page */
 };
 
 #define SEEN (BLOCKS_REACHED | BLOCKS_IGNORED)
@@ -33,15 +28,17 @@ struct visit {
 	unsigned flag;
 	uint32_t self; /* pointers of a block to itself do not count; BLOCKS_NONE: it is no block */
 	bool has_chunks; /* glibc's variables, of which malloc's lead to chunks */
+	bool watches;	 /* for words of mark->watch */
 };
 
 bool mark_begin(struct mark *mark, struct memory *memory, struct blocks *blocks, struct error *err)
 {
-	*mark = (struct mark){.memory = memory, .blocks = blocks};
+	*mark = (struct mark){.memory = memory, .blocks = blocks, .watch.count = 0};
 	mark->pending = malloc(PENDING_MAX * sizeof(*mark->pending));
 	mark->spare = malloc(PENDING_MAX * sizeof(*mark->spare));
 	mark->buffer = malloc(BUFFER_SIZE);
-	if (mark->pending && mark->spare && mark->buffer)
+	mark->watch.places = malloc(MARK_PLACES * sizeof(*mark->watch.places));
+	if (mark->pending && mark->spare && mark->buffer && mark->watch.places)
 		return true;
 	mark_end(mark);
 	return error_set(err, "no memory to search for pointers");
@@ -52,6 +49,8 @@ void mark_end(struct mark *mark)
 	free(mark->pending);
 	free(mark->spare);
 	free(mark->buffer);
+	free(mark->watch.places);
+	mark->watch.places = NULL;
 	mark->pending = mark->spare = NULL;
 	mark->buffer = NULL;
 }
@@ -128,6 +127,26 @@ static void scan_words(const struct visit *how, const void *bytes, size_t size)
 	}
 }
 
+/* Where, at at and on, words of the watched range are. */
+static void watch_words(struct mark_watch *watch, uint64_t at, const void *bytes, size_t size)
+{
+	const char *words = bytes;
+	uint64_t word;
+
+	for (size_t i = 0; i + WORD <= size && watch->count < MARK_PLACES; i += WORD) {
+		memcpy(&word, words + i, WORD);
+		if (word - watch->start < watch->size)
+			watch->places[watch->count++] = at + i;
+	}
+}
+
+static void scan_memory(const struct visit *how, uint64_t at, const void *bytes, size_t size)
+{
+	scan_words(how, bytes, size);
+	if (how->watches)
+		watch_words(&how->mark->watch, at, bytes, size);
+}
+
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static void scan_large(const struct visit *how, uint64_t at, uint64_t end)
@@ -138,7 +157,7 @@ static void scan_large(const struct visit *how, uint64_t at, uint64_t end)
 		size_t size = end - at < BUFFER_SIZE ? end - at : BUFFER_SIZE;
 
 		if (memory_read(mark->memory, at, mark->buffer, size))
-			scan_words(how, mark->buffer, size);
+			scan_memory(how, at, mark->buffer, size);
 		at += size;
 	}
 }
@@ -152,7 +171,7 @@ static void scan_small(const struct visit *how, uint64_t at, uint64_t end)
 		if (size > end - at)
 			size = end - at;
 		if (page)
-			scan_words(how, page + inside, size);
+			scan_memory(how, at, page + inside, size);
 		at += size;
 	}
 }
@@ -216,7 +235,7 @@ static void take_all(const struct visit *how)
 /* Looks at all pending blocks, and those that become it. */
 static void drain(struct mark *mark, unsigned flag)
 {
-	const struct visit how = {mark, flag, BLOCKS_NONE, false};
+	const struct visit how = {mark, flag, BLOCKS_NONE, false, false};
 
 	while (mark->count)
 		if (mark->count <= PENDING_MAX)
@@ -277,75 +296,9 @@ static void scan_stack_in_block(const struct visit *how, const struct stop_threa
 	scan_range(how, sp - ARCH_RED_ZONE, block->addr + block_size(block));
 }
 
-/* --- blocks in flight ------------------------------------------------------------------------ */
-
-/* A thread inside realloc() has its block where the live table does not show it.  So of a thread that is in an event, what is in its
- * registers and latest frames and leads into a heap, but not to a live block, is taken for one. */
-struct flight {
-	const struct visit *how;
-	const struct areas *areas;
-	const struct format_memory *location;
-};
-
-static const struct areas_range *heap_of(const struct areas *areas, uint64_t addr)
+void mark_roots(struct mark *mark, const struct areas *areas, const struct stop *stop)
 {
-	for (uint32_t i = 0; i < areas->heaps.count; i++)
-		if (addr - areas->heaps.items[i].start <
-		    areas->heaps.items[i].end - areas->heaps.items[i].start)
-			return &areas->heaps.items[i];
-	return NULL;
-}
-
-static void scan_flight(const struct flight *flight, uint64_t addr)
-{
-	const struct areas_range *heap = heap_of(flight->areas, addr);
-	struct mark *mark = flight->how->mark;
-	uint64_t header, size = FLIGHT_MAX;
-
-	if (!heap || addr % (2 * WORD) || blocks_find(mark->blocks, addr) != BLOCKS_NONE)
-		return;
-	if (flight->location->allocator == FORMAT_ALLOCATOR_GLIBC) {
-		if (addr - CHUNK_HEADER < heap->start ||
-		    !memory_read(mark->memory, addr - CHUNK_HEADER, &header, sizeof(header)))
-			return;
-		size = header & ~(uint64_t)CHUNK_FLAGS;
-		if (size < CHUNK_MIN || size % (2 * WORD))
-			return;
-	}
-	if (size > heap->end - addr)
-		size = heap->end - addr;
-	scan_range(flight->how, addr, addr + size);
-}
-
-static bool is_recorder(const struct format_memory *location, uint64_t addr)
-{
-	return addr - location->library_start < location->library_end - location->library_start;
-}
-
-static void scan_flights(const struct flight *flight, const struct stop_thread *thread)
-{
-	const uint64_t *general = (const uint64_t *)(const void *)&thread->registers;
-	uint64_t words[FLIGHT_STACK / WORD],
-		sp = arch_registers_sp(&thread->registers) & ~UINT64_C(7);
-	size_t count = 0;
-	bool inside = is_recorder(flight->location, arch_registers_pc(&thread->registers));
-
-	while (count < FLIGHT_STACK / WORD &&
-	       memory_read(flight->how->mark->memory, sp + count * WORD, &words[count], WORD))
-		inside |= is_recorder(flight->location, words[count++]);
-	if (!inside)
-		return;
-	for (size_t i = 0; i < count; i++)
-		scan_flight(flight, words[i]);
-	for (size_t i = 0; i < sizeof(thread->registers) / WORD; i++)
-		scan_flight(flight, general[i]);
-}
-
-void mark_roots(struct mark *mark, const struct areas *areas, const struct stop *stop,
-		const struct format_memory *location)
-{
-	struct visit how = {mark, BLOCKS_REACHED, BLOCKS_NONE, false};
-	const struct flight flight = {&how, areas, location};
+	struct visit how = {mark, BLOCKS_REACHED, BLOCKS_NONE, false, true};
 
 	for (uint32_t i = 0; i < stop->count; i++) {
 		const struct stop_thread *thread = &stop->threads[i];
@@ -353,7 +306,6 @@ void mark_roots(struct mark *mark, const struct areas *areas, const struct stop 
 		scan_words(&how, &thread->registers, sizeof(thread->registers));
 		scan_words(&how, thread->more, thread->more_count * WORD);
 		scan_stack_in_block(&how, thread);
-		scan_flights(&flight, thread);
 		drain(mark, BLOCKS_REACHED);
 	}
 	for (uint32_t i = 0; i < areas->roots.count; i++) {
@@ -370,6 +322,14 @@ void mark_roots(struct mark *mark, const struct areas *areas, const struct stop 
 	output_progress_end();
 }
 
+void mark_range(struct mark *mark, uint64_t start, uint64_t end)
+{
+	const struct visit how = {mark, BLOCKS_REACHED, BLOCKS_NONE, false, false};
+
+	scan_range(&how, start, end);
+	drain(mark, BLOCKS_REACHED);
+}
+
 void mark_from(struct mark *mark, uint32_t block, unsigned flag)
 {
 	mark->blocks->items[block].flags |= flag & 127;
@@ -379,7 +339,7 @@ void mark_from(struct mark *mark, uint32_t block, unsigned flag)
 
 void mark_indirect(struct mark *mark)
 {
-	struct visit how = {mark, BLOCKS_INDIRECT, BLOCKS_NONE, false};
+	struct visit how = {mark, BLOCKS_INDIRECT, BLOCKS_NONE, false, false};
 
 	for (uint32_t i = 0; i < mark->blocks->count; i++) {
 		if (mark->blocks->items[i].flags & SEEN)

@@ -17,10 +17,21 @@
 #include "leaks/memory.h"
 #include "leaks/stop.h"
 
+enum { MARK_PLACES = 16384 };
+
+/* Places in roots whose word is in [start, start + size); the first MARK_PLACES of them. */
+struct mark_watch {
+	uint64_t start;
+	uint64_t size;
+	uint64_t *places;
+	uint32_t count;
+};
+
 struct mark {
 	struct memory *memory;
 	struct blocks *blocks;
-	uint64_t scanned; /* bytes that were looked at */
+	uint64_t scanned;	 /* bytes that were looked at */
+	struct mark_watch watch; /* its range: before mark_roots() */
 	/* Inner: */
 	uint32_t *pending; /* blocks whose content is still to be looked at, if they are not too many */
 	uint32_t *spare;
@@ -32,8 +43,10 @@ bool mark_begin(struct mark *mark, struct memory *memory, struct blocks *blocks,
 void mark_end(struct mark *mark);
 
 /* Marks all that registers, stacks and other roots reach. */
-void mark_roots(struct mark *mark, const struct areas *areas, const struct stop *stop,
-		const struct format_memory *location);
+void mark_roots(struct mark *mark, const struct areas *areas, const struct stop *stop);
+
+/* Marks what the aligned words in [start, end) reach. */
+void mark_range(struct mark *mark, uint64_t start, uint64_t end);
 
 /* Marks one block, and all that it reaches, with the flag. */
 void mark_from(struct mark *mark, uint32_t block, unsigned flag);

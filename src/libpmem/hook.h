@@ -14,4 +14,7 @@ const char *hook_name(enum format_hook hook);
 /* The address of the exported function; of those of the heap, below FORMAT_HOOK_MMAP. */
 uintptr_t hook_address(enum format_hook hook);
 
+/* Where the hooks are that move a block: their code lies together. */
+void hook_describe(struct format_header *header);
+
 #endif

@@ -23,6 +23,11 @@
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 #define FRAME ((const uintptr_t *)__builtin_frame_address(0))
 
+/* So that pmem leaks sees who is in between: ld names the ends of a section whose name could be a variable's. */
+#define MOVING __attribute__((section("pmem_moving")))
+extern const char __start_pmem_moving[] __attribute__((visibility("hidden")));
+extern const char __stop_pmem_moving[] __attribute__((visibility("hidden")));
+
 EXPORT void *malloc(size_t size);
 EXPORT void *calloc(size_t count, size_t size);
 EXPORT void *realloc(void *old, size_t size);
@@ -50,6 +55,12 @@ OURS(aligned_alloc);
 OURS(memalign);
 OURS(valloc);
 OURS(pvalloc);
+
+void hook_describe(struct format_header *header)
+{
+	header->realloc_start = (uintptr_t)__start_pmem_moving;
+	header->realloc_end = (uintptr_t)__stop_pmem_moving;
+}
 
 const char *hook_name(enum format_hook hook)
 {
@@ -179,12 +190,12 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 	return block;
 }
 
-void *realloc(void *old, size_t size)
+MOVING void *realloc(void *old, size_t size)
 {
 	return reallocate(old, size, FRAME, FORMAT_HOOK_REALLOC);
 }
 
-void *reallocarray(void *old, size_t count, size_t size)
+MOVING void *reallocarray(void *old, size_t count, size_t size)
 {
 	size_t total;
 	void *block;

@@ -17,6 +17,7 @@
 #include "libpmem/errand.h"
 #include "libpmem/facts.h"
 #include "libpmem/handlers.h"
+#include "libpmem/hook.h"
 #include "libpmem/last_words.h"
 #include "libpmem/live_table.h"
 #include "libpmem/lock.h"
@@ -193,6 +194,7 @@ static void begin_profile(void)
 	store_begin();
 	facts_fill(store_head());
 	errand_describe(&store_head()->errand);
+	hook_describe(store_head());
 	if (own_malloc[0])
 		store_head()->own_malloc = store_text(own_malloc, strlen(own_malloc));
 	if (own_new[0])
