@@ -98,7 +98,7 @@ enum format_loss {
 	FORMAT_LOSS_PROFILE_BYTES, /* bytes of the profile that found no room in the file: see memory_blocks */
 	FORMAT_LOSS_TIMELINE, /* points or samples of the timeline that found no room */
 	FORMAT_LOSS_CHILDREN, /* forked children that have events and no profile */
-	FORMAT_LOSS_NOT_TAKEN, /* allocations charged to their caller alone, below [not taken]: see max_overhead */
+	FORMAT_LOSS_NOT_TAKEN, /* allocations and mappings charged to their caller alone, below [not taken]: see max_overhead */
 	FORMAT_LOSS_MAPPINGS, /* calls that map or unmap memory and were not recorded */
 	FORMAT_LOSS_KINDS,
 };

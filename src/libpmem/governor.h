@@ -5,7 +5,8 @@
  * A walk over the stack is what costs most by far, and all that can be left out: what follows it, to count the event and
  * to keep the block, makes the figures exact.  So a thread has an account of time for its walks: it gets a share of the CPU time that
  * it uses, and pays what its walks take.  While the account is overdrawn one call stack in so many is captured; the
- * others are charged to the caller alone, below the node [not taken], and counted as FORMAT_LOSS_NOT_TAKEN.
+ * others are charged to the caller alone, below the node [not taken], and counted as FORMAT_LOSS_NOT_TAKEN.  The same
+ * for calls that map memory, except where only the whole call stack tells that they are not the allocator's (mappings.c).
  */
 #ifndef PMEM_LIBPMEM_GOVERNOR_H
 #define PMEM_LIBPMEM_GOVERNOR_H

@@ -23,7 +23,7 @@
 #include "libpmem/thread.h"
 #include "libpmem/tree.h"
 
-enum { SLOTS_START = 512 };
+enum { SLOTS_START = 512, CALLERS_LOG2 = 8 };
 
 /* Where a call stack's record is: open addressing. */
 struct slot {
@@ -44,6 +44,7 @@ static struct slot *slots;
 static uint32_t slot_count;	      /* a power of two */
 static _Atomic uint64_t latest;	      /* number of the newest range; written under lock */
 static _Atomic uint64_t mapped_bytes; /* now; written under lock */
+static _Atomic uint64_t callers[1 << CALLERS_LOG2]; /* addresses << 2 | enum caller_kind; 0 = free */
 
 static uint64_t get(const _Atomic uint64_t *from)
 {
@@ -204,16 +205,50 @@ static bool passes_hook(const struct unwind *unwind)
 	return false;
 }
 
+/* --- while the governor is on ----------------------------------------------------------------- */
+
+/* Whose a mapping is shows on its call stack.  So one that is not taken must come from a caller of which it is known: where the walks so far
+ * never passed a hook.  One that was seen both ways, or only so, keeps its place and is walked each time; so do those that find no place. */
+enum caller_kind { CALLER_OWN = 1, CALLER_OTHER };
+
+static _Atomic uint64_t *caller_place(uintptr_t caller)
+{
+	return &callers[(uint32_t)caller * 0x9e3779b1u >> (32 - CALLERS_LOG2)];
+}
+
+static bool is_own_caller(uintptr_t caller)
+{
+	return get(caller_place(caller)) == ((uint64_t)caller << 2 | CALLER_OWN);
+}
+
+static void note_caller(uintptr_t caller, enum caller_kind kind)
+{
+	_Atomic uint64_t *place = caller_place(caller);
+	uint64_t entry = get(place);
+
+	if (!entry || entry == ((uint64_t)caller << 2 | CALLER_OWN))
+		atomic_store_explicit(place, (uint64_t)caller << 2 | kind, memory_order_relaxed);
+}
+
 /* 0: the memory is not the program's own. */
 static uint32_t stack_of(struct thread *thread, const struct mappings_event *event)
 {
+	uintptr_t caller = event->fp[1];
 	uint32_t id;
+	bool passes;
 
 	if (in_allocator(event))
 		return 0;
+	if (governor_is_on() && !governor_takes(&thread->governor) && is_own_caller(caller))
+		return record_caller(thread, event->fp, event->hook);
 	id = record_stack(thread, event->fp, event->hook);
-	return passes_hook(&thread->unwind) ? 0 : id;
+	passes = passes_hook(&thread->unwind);
+	if (governor_is_on())
+		note_caller(caller, passes ? CALLER_OTHER : CALLER_OWN);
+	return passes ? 0 : id;
 }
+
+/* --- events ----------------------------------------------------------------------------------- */
 
 void mappings_made(const struct mappings_event *event)
 {

@@ -95,21 +95,24 @@ static inline void remember(struct thread *thread, const struct record_event *ev
 		stack_cache_put(&thread->stacks, &thread->unwind, found->stack_id, found->counter);
 }
 
+/* At the expense of the thread's account. */
+static uint32_t capture_timed(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
+{
+	uint64_t begin = governor_begin();
+	uint32_t id = unwind_capture(&thread->unwind, fp, hook);
+
+	governor_end(&thread->governor, begin);
+	return id;
+}
+
 /* The call stack, or the caller alone if a whole one is too much now. */
 static __attribute__((noinline)) uint32_t capture_governed(struct thread *thread,
 							   const struct record_event *event,
 							   bool *taken)
 {
-	uint64_t begin;
-	uint32_t id;
-
 	*taken = record_in_loader(event->fp[1]) || governor_takes(&thread->governor);
-	if (!*taken)
-		return tree_not_taken_id(modules_encode(event->fp[1]), event->hook);
-	begin = governor_begin();
-	id = unwind_capture(&thread->unwind, event->fp, event->hook);
-	governor_end(&thread->governor, begin);
-	return id;
+	return *taken ? capture_timed(thread, event->fp, event->hook)
+		      : tree_not_taken_id(modules_encode(event->fp[1]), event->hook);
 }
 
 /* The call stack is not in the cache: *found becomes an entry that is in none. */
@@ -565,7 +568,15 @@ uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_ho
 		refresh(thread);
 	if (sample_is_on())
 		forget_mappings();
-	return unwind_capture(&thread->unwind, fp, hook);
+	return governor_is_on() ? capture_timed(thread, fp, hook)
+				: unwind_capture(&thread->unwind, fp, hook);
+}
+
+uint32_t record_caller(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
+{
+	if (thread->mark != process_mark_now())
+		refresh(thread);
+	return tree_not_taken_id(modules_encode(fp[1]), hook);
 }
 
 void record_reallocated(const struct live_block *taken, bool is_mapping, void *block, size_t size)

@@ -56,6 +56,9 @@ void record_free_end(struct thread *thread, void *block);
 /* The call stack of a call that is no event of the heap; thread: entered already. */
 uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_hook hook);
 
+/* The same where the governor takes none: the caller alone. */
+uint32_t record_caller(struct thread *thread, const uintptr_t *fp, enum format_hook hook);
+
 /* Blocks freed by this process that its parent had allocated. */
 uint64_t record_inherited_freed(void);
 /* Frees and reallocs of addresses that no table knew. */
