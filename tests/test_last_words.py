@@ -242,18 +242,73 @@ def test_version_1(run, programs, cgroup):
     assert words_in(run, programs, cgroup)[0].startswith("memory reached 90 % of the cgroup's limit: 59.0 MiB of 64.0 MiB, ")
 
 
-def test_a_real_cgroup(run, programs):
-    """In a folder of the kernel's in which this user may make cgroups: PMEM_TEST_CGROUP names it."""
-    if not os.environ.get("PMEM_TEST_CGROUP"):
-        pytest.skip("PMEM_TEST_CGROUP names no folder for cgroups")
-    folder = pathlib.Path(os.environ["PMEM_TEST_CGROUP"]) / ("pmem-test-%d" % os.getpid())
-    folder.mkdir()
+# -- the kernel's own ---------------------------------------------------------------------------------------
+
+def own_groups():
+    """(folder of this process's group, whether it is the first of what is mounted) in each hierarchy that may limit memory."""
+    groups = dict(line.split(":", 2)[1:] for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines())
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        fields, _, rest = line.partition(" - ")
+        root, place = fields.split()[3:5]
+        kind, _, options = rest.split()[:3]
+        names = [name for name in groups if (not name if kind == "cgroup2" else kind == "cgroup" and "memory" in name.split(","))]
+        if names and (kind == "cgroup2" or "memory" in options.split(",")):
+            path = groups[names[0]]
+            inside = os.path.relpath(path, root) if (path + "/").startswith(root.rstrip("/") + "/") else "."
+            yield pathlib.Path(place, inside), inside == "."
+
+
+def is_delegated(folder):
+    """systemd's mark for a group whose processes may make groups below."""
+    for name in "trusted.delegate", "user.delegate":
+        try:
+            if os.getxattr(folder, name) == b"1":
+                return True
+        except OSError:
+            pass
+    return False
+
+
+def make_group(folder, is_ours):
+    """A group below that one which may limit memory, or why there is none."""
+    if not is_ours and not is_delegated(folder):
+        return None, "%s belongs to whoever started us: PMEM_TEST_CGROUP may name it" % folder
+    if (folder / "cgroup.controllers").exists() and "memory" not in (folder / "cgroup.subtree_control").read_text().split():
+        return None, "%s does not hand memory on to groups below" % folder
+    made = folder / ("pmem-test-%d" % os.getpid())
     try:
-        limit, = [p for p in (folder / "memory.max", folder / "memory.limit_in_bytes") if p.exists()]
-        limit.write_text(str(96 * MIB))
-        mine = run([programs("brink.c"), "main", "none", 0, 75],
-                   preexec_fn=lambda: (folder / "cgroup.procs").write_text(str(os.getpid())))
-        assert mine.code == 0
-        check_words(words_on(mine.err), "the cgroup's limit", log_with_words(mine.folder))
-    finally:
-        folder.rmdir()
+        made.mkdir()
+    except OSError as e:
+        return None, "%s: %s" % (folder, e.strerror)
+    if not any((made / name).exists() for name in LIMITS):
+        made.rmdir()
+        return None, "%s: no limit of memory there" % folder
+    return made, None
+
+
+LIMITS = ("memory.max", "memory.limit_in_bytes")
+
+
+@pytest.fixture
+def real_cgroup():
+    """In the folder that PMEM_TEST_CGROUP names, or below our own group, where that is a container's first or was delegated to us."""
+    named = os.environ.get("PMEM_TEST_CGROUP")
+    reasons = []
+    for folder, is_ours in [(pathlib.Path(named), True)] if named else own_groups():
+        made, reason = make_group(folder, is_ours)
+        if made:
+            break
+        reasons.append(reason)
+    else:
+        pytest.skip("; ".join(reasons) or "no cgroup hierarchy of memory is mounted here")
+    yield made
+    made.rmdir()
+
+
+def test_a_real_cgroup(run, programs, real_cgroup):
+    limit, = [real_cgroup / name for name in LIMITS if (real_cgroup / name).exists()]
+    limit.write_text(str(96 * MIB))
+    mine = run([programs("brink.c"), "main", "none", 0, 75],
+               preexec_fn=lambda: (real_cgroup / "cgroup.procs").write_text(str(os.getpid())))
+    assert mine.code == 0
+    check_words(words_on(mine.err), "the cgroup's limit", log_with_words(mine.folder))
