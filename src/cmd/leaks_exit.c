@@ -76,7 +76,8 @@ static void look(void *context, const struct stop *stop)
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", (int)stop->pid);
-	run->done = leaks_found_search(run->request, name, &source, &run->found, &run->err);
+	run->found.name = name;
+	run->done = leaks_found_search(run->request, &source, &run->found, &run->err);
 }
 
 static void begin(void *context, pid_t pid)

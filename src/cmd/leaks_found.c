@@ -13,10 +13,10 @@
 
 enum { FILE_WIDTH = 100, FILE_MODE = 0666 };
 
-bool leaks_found_search(struct leaks_request *request, const char *name,
-			struct leaks_source *source, struct leaks_found *found, struct error *err)
+bool leaks_found_search(struct leaks_request *request, struct leaks_source *source,
+			struct leaks_found *found, struct error *err)
 {
-	if (!find_and_open(name, &found->profile, err))
+	if (!find_and_open(found->name, &found->profile, err))
 		return false;
 	found->names = names_new_with(found->profile, &request->symbols.symbols);
 	if (!found->names)

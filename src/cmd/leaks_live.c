@@ -83,7 +83,7 @@ static bool begin(const char *name, struct snapshot *snapshot, struct error *err
 	return ok;
 }
 
-static bool search(struct leaks_request *request, const char *name, struct snapshot *snapshot,
+static bool search(struct leaks_request *request, struct snapshot *snapshot,
 		   struct leaks_found *found, struct error *err)
 {
 	pid_t pid = snapshot->pid;
@@ -100,7 +100,7 @@ static bool search(struct leaks_request *request, const char *name, struct snaps
 	unblock();
 	found->paused_ns = stop.paused_ns;
 	source.pid = snapshot->child.pid;
-	ok = ok && leaks_found_search(request, name, &source, found, err);
+	ok = ok && leaks_found_search(request, &source, found, err);
 	block();
 	if (!snapshot_release(snapshot, &second))
 		fprintf(stderr, "pmem leaks: the snapshot stays as a zombie of process %d: %s\n",
@@ -112,7 +112,7 @@ static bool search(struct leaks_request *request, const char *name, struct snaps
 
 static int work(struct leaks_request *request, const char *name, struct snapshot *snapshot)
 {
-	struct leaks_found found = {.names = NULL};
+	struct leaks_found found = {.name = name};
 	struct error err = {""};
 	sigset_t child;
 	int code;
@@ -120,7 +120,7 @@ static int work(struct leaks_request *request, const char *name, struct snapshot
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &child, NULL);
-	if (!begin(name, snapshot, &err) || !search(request, name, snapshot, &found, &err)) {
+	if (!begin(name, snapshot, &err) || !search(request, snapshot, &found, &err)) {
 		leaks_found_free(&found);
 		return cmd_fail("leaks", &err);
 	}

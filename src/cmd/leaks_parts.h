@@ -29,6 +29,7 @@ struct leaks_request {
 
 /* What was found in one process. */
 struct leaks_found {
+	const char *name; /* leads to its profile: before leaks_found_search(), until that returns */
 	struct profile *profile;
 	struct names *names;
 	struct leaks leaks;
@@ -36,10 +37,9 @@ struct leaks_found {
 	uint64_t expected_ns;
 };
 
-/* Of the process that source's last three fields say; fills the others.  name leads to its profile.  Ends with leaks_found_free(), also
- * after a failure. */
-bool leaks_found_search(struct leaks_request *request, const char *name,
-			struct leaks_source *source, struct leaks_found *found, struct error *err);
+/* Of the process that source's last three fields say; fills the others.  Ends with leaks_found_free(), also after a failure. */
+bool leaks_found_search(struct leaks_request *request, struct leaks_source *source,
+			struct leaks_found *found, struct error *err);
 void leaks_found_free(struct leaks_found *found);
 
 /* Prints, where the request says. */
