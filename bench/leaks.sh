@@ -45,5 +45,6 @@ for ((i = 0; i < rounds; i++)); do
 		/^ "lost_bytes"/ { lost = value($2) }
 		END { printf "%9.1f %9.1f %9.1f %9.1f %9d %12d\n", pause / 1e6, told / 1e6, gap / 1e3, search / 1e9, peak / 1024, lost }' out.json
 done
-exec 3>&-
+input=${program[1]}
+exec 3>&- {input}>&-
 wait "$pid"
