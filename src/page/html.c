@@ -79,6 +79,9 @@ static void put_head(const struct html_page *page, const struct columns *columns
 	json_object(&json);
 	json_key_uint(&json, "schema", SCHEMA);
 	json_key_string(&json, "key", sites_key_name(report_main_key(page->sides[0].report)));
+	json_key_bool(&json, "one",
+		      page->side_count > 1 &&
+			      page->sides[0].report->profile == page->sides[1].report->profile);
 	json_key(&json, "sides");
 	json_array(&json);
 	for (unsigned i = 0; i < page->side_count; i++)

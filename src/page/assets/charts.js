@@ -90,7 +90,7 @@ const Charts = (() => {
 	function begin(model) {
 		if (model.sides.length > 1)
 			for (const part of ["sizes", "lifetimes", "rss"])
-				byId(part + "-title").append(model.known ? " in the whole time" : ", " + model.sides[1].label);
+				byId(part + "-title").append(model.moments ? " in the whole time" : ", " + model.sides[1].label);
 		renew(model);
 	}
 

@@ -73,13 +73,16 @@ const Dom = (() => {
 			if (!step)
 				return;
 			event.preventDefault();
-			const now = buttons.indexOf(document.activeElement), next = buttons[(now + step + buttons.length) % buttons.length];
+			const shown = buttons.filter(button => !button.hidden), now = shown.indexOf(document.activeElement);
+			const next = shown[(now + step + shown.length) % shown.length];
 			next.focus();
 			choose(next.dataset.value);
 		});
-		return value => {
+		// possible: the values that can be chosen now; all if it is not given.
+		return (value, possible) => {
 			for (const button of buttons) {
 				const chosen = button.dataset.value === value;
+				button.hidden = Boolean(possible) && !possible.includes(button.dataset.value);
 				button.setAttribute("aria-checked", chosen);
 				button.tabIndex = chosen ? 0 : -1;
 			}

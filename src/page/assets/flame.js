@@ -53,7 +53,7 @@ const Flame = (() => {
 	function changes() {
 		const {before, after, compared, growth, live} = measures;
 		if (compared)
-			return {change: measures[State.state.key], base: before.map((value, i) => Math.max(value, after[i]))};
+			return {change: measures[State.state.key], base: before.map((value, i) => Math.max(Math.abs(value), Math.abs(after[i])))};
 		return {change: growth, base: live.map((value, i) => Math.max(value, value - growth[i]))};
 	}
 
@@ -367,7 +367,7 @@ const Flame = (() => {
 		measures = newMeasures;
 		if (has("search") || !tree)
 			matches = findMatches();
-		if (has("key") || has("since") || has("until") || has("invert") || has("library") || !tree) {
+		if (has("key") || has("time") || has("invert") || has("library") || !tree) {
 			tree = makeTree();
 			focus = focusPath ? FlameLayout.resolve(tree, focusPath).node : -1;
 			focusPath = null;

@@ -63,7 +63,7 @@ const Groups = (() => {
 			of[i] = numbers.of[site[i]];
 		const used = new Uint8Array(numbers.first.length);
 		for (let i = 0; i < of.length; i++)
-			if (!model.standIns || model.standIns[node[i]] === i)
+			if (!measures.standIns || measures.standIns[node[i]] === i)
 				used[of[i]] = 1;
 		return {of, rows: rowsOf(sumBy(measures, of, numbers.first.length), numbers.first.length, describe, used)};
 	}

@@ -80,54 +80,74 @@ const Measures = (() => {
 
 	const COMPARED = {
 		live: {label: "Live", words: "the change of live", unit: "change"},
+		growth: {label: "Growth", words: "the change of growth", unit: "change"},
 		peak: {label: "Peak", words: "the change of the peak", unit: "change"},
 		alloc: {label: "Allocated", words: "the change of allocated bytes", unit: "change"},
 		temporary: {label: "Temporary", words: "the change of temporary allocations", unit: "counts"}
 	};
+	const pick = (...names) => Object.fromEntries(names.map(name => [name, COMPARED[name]]));
+	const WHOLE = pick("live", "peak", "alloc", "temporary");
+	const MOMENTS = pick("live", "alloc"); /* of a moment no more is known */
+	const INTERVALS = pick("live", "growth", "alloc");
 
-	// Of each node of the tree the call stack that stands for all that end there, in both profiles: the last one.
-	function standIns(model) {
+	// Of each node of the tree the call stack that stands for all that end there, in both profiles: the last one that counts.
+	function standIns(model, known) {
 		const {node, count} = model.stacks, of = new Int32Array(model.tree.count).fill(-1);
 		for (let i = 0; i < count; i++)
-			if (!model.known || model.known[i])
+			if (!known || known[i])
 				of[node[i]] = i;
 		return of;
 	}
 
-	// Sums of values over the call stacks that end at the same node, at the one that stands for them.
-	function atStandIns(model, values, side) {
-		const {node, side: sides, count} = model.stacks, sums = new Float64Array(count), standIn = model.standIns;
+	// Sums of values over the call stacks that end at the same node, at the one that stands for them; side: of one alone, else
+	// what the second has more.
+	function atStandIns(model, {known, standIns}, values, side) {
+		const {node, side: sides, count} = model.stacks, sums = new Float64Array(count);
 		for (let i = 0; i < count; i++)
-			if (model.known && !model.known[i])
+			if (known && !known[i])
 				continue;
 			else if (side === undefined)
-				sums[standIn[node[i]]] += sides[i] ? values[i] : -values[i];
+				sums[standIns[node[i]]] += sides[i] ? values[i] : -values[i];
 			else if (sides[i] === side)
-				sums[standIn[node[i]]] += values[i];
+				sums[standIns[node[i]]] += values[i];
 		return sums;
 	}
 
-	function ofBoth(model, key) {
-		const s = model.stacks, change = values => atStandIns(model, values);
-		model.standIns = model.standIns || standIns(model);
-		const made = model.changes = model.changes || {live: change(s.live_bytes), blocks: change(s.live_blocks), peak: change(s.peak_bytes),
-			alloc: change(s.alloc_bytes), calls: change(s.alloc_blocks), temporary: change(s.temporary_blocks)};
-		const of = {live: s.live_bytes, peak: s.peak_bytes, alloc: s.alloc_bytes, temporary: s.temporary_blocks}[key];
-		return {...made, growth: null, before: atStandIns(model, of, 0), after: atStandIns(model, of, 1), timed: false, compared: true};
+	// What does not depend on the key.  from: the values of the call stacks, before they are compared.
+	function changes(model, intervals) {
+		const {live_bytes, live_blocks, peak_bytes, alloc_bytes, alloc_blocks, temporary_blocks} = model.stacks;
+		const from = intervals ? Moments.compare(model, intervals) : {live: live_bytes, blocks: live_blocks, peak: peak_bytes, alloc: alloc_bytes,
+			calls: alloc_blocks, temporary: temporary_blocks, known: null, sides: null};
+		const made = {from, known: from.known, standIns: standIns(model, from.known)};
+		for (const name of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"])
+			made[name] = from[name] ? atStandIns(model, made, from[name]) : null;
+		return made;
 	}
 
-	// Of a moment no more is known.
-	const AT_MOMENTS = {live: COMPARED.live, alloc: COMPARED.alloc};
+	// The changes over the whole time are kept, and so are those of the last intervals.
+	function ofBoth(model, intervals, key) {
+		const asked = JSON.stringify(intervals), slot = intervals ? "part" : "whole", kept = model.changes = model.changes || {};
+		if (!kept[slot] || kept[slot].asked !== asked)
+			kept[slot] = {asked, ...changes(model, intervals)};
+		const made = kept[slot];
+		return {...made, before: atStandIns(model, made, made.from[key], 0), after: atStandIns(model, made, made.from[key], 1),
+			timed: Boolean(intervals), compared: true, sides: made.from.sides};
+	}
 
-	const keys = model => model.known ? AT_MOMENTS : model.sides.length > 1 ? COMPARED : KEYS;
+	// What can be shown of intervals: null, or one of each side.
+	function keys(model, intervals) {
+		if (model.sides.length < 2)
+			return KEYS;
+		return !intervals ? WHOLE : intervals.some(({since}) => since > 0) ? INTERVALS : MOMENTS;
+	}
 
-	// interval: {since, until} in ns since start, or null.
-	function compute(model, interval, key) {
-		const measures = model.sides.length > 1 ? ofBoth(model, key) : interval ? ofInterval(model, interval) : ofWholeTime(model);
-		measures.keys = keys(model);
+	// intervals: {since, until} in ns since start of each side, or null.
+	function compute(model, intervals, key) {
+		const measures = model.sides.length > 1 ? ofBoth(model, intervals, key) : intervals ? ofInterval(model, intervals[0]) : ofWholeTime(model);
+		measures.keys = keys(model, intervals);
 		measures.totals = {};
-		for (const key of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "before", "after"])
-			measures.totals[key] = measures[key] ? sum(measures[key]) : null;
+		for (const name of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "before", "after"])
+			measures.totals[name] = measures[name] ? sum(measures[name]) : null;
 		return measures;
 	}
 
@@ -145,5 +165,13 @@ const Measures = (() => {
 		}
 	}
 
-	return {keys, compute, text, sampleAt};
+	// The same of one of two sides.
+	function textOfSide(key, value) {
+		return key === "temporary" ? Units.count(value) : key === "growth" ? Units.signed(value, Units.bytes) : Units.bytes(value);
+	}
+
+	// All that may become a choice.
+	const labels = model => model.sides.length > 1 ? COMPARED : KEYS;
+
+	return {keys, labels, compute, text, textOfSide, sampleAt};
 })();

@@ -127,11 +127,15 @@ const Model = (() => {
 			key: head.key, frames, functions, tree, stacks,
 			source: {text: columns.get("source_text"), file: columns.get("source_file"), first: columns.get("source_first"), count: columns.get("source_count")},
 			fileNodes: {parent: fileParents(columns.get("node_depth")), frame: columns.get("node_frame")},
-			sides: head.sides.map((_, s) => readSide(head, columns, s, stacks.first[s]))
+			sides: head.sides.map((_, s) => readSide(head, columns, s, stacks.first[s])),
+			one: head.one /* both sides are moments of one profile */
 		};
-		Moments.apply(model);
+		model.moments = model.sides.every(side => side.moment); /* less than the whole time was asked for */
 		return model;
 	}
 
-	return {make, makeFinder, findNode, baseName};
+	// What a side's live and allocated bytes are called.
+	const words = () => ({live: "live", alloc: "allocated"});
+
+	return {make, makeFinder, findNode, baseName, words};
 })();

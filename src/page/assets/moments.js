@@ -1,65 +1,105 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// moments.js - two sides of which one is a moment before the end: the rules are those of `pmem diff FILE@TIME ...` (src/profile/diff.c).
+// moments.js - two sides of which less than the whole time is compared.
 //
-// Of a moment only live and allocated bytes are known, and only of the call stacks that the timeline has.
+// What is live is that of the end of each side's interval, by the rules of `pmem diff FILE@TIME ...` (src/profile/diff.c); growth and allocated
+// bytes are those in the interval, by the rules of `pmem report --since --until`.  Only the call stacks that the timeline has are known then.
 const Moments = (() => {
 	"use strict";
 
-	// Live and allocated bytes of a side's call stacks become those of its moment; known: what has any.
-	function turnBack(model, side, known) {
-		const {end, stack, first, time, live, alloc} = side.series, {live_bytes, alloc_bytes} = model.stacks, at = side.moment.time_ns;
+	// By side, whether call stacks that the timeline does not have are unknown.
+	function partial(model, isPart) {
+		const parts = model.sides.map((_, s) => isPart(s));
+		return parts.map((part, s) => part || (model.one && parts[1 - s]));
+	}
+
+	// What the call stacks of a side that the timeline has were and did in an interval.
+	function readSeries(model, s, {since, until}, into) {
+		const {series: {end, stack, first, time, live, alloc}, duration_ns} = model.sides[s], {live_bytes, alloc_bytes} = model.stacks;
+		const isLast = until >= duration_ns, at = (begin, finish, ns) => Measures.sampleAt(time, begin, finish, ns);
 		for (let i = 0, begin = 0; i < end.length; begin = end[i++]) {
-			const index = first + stack[i];
-			if (at !== null) {
-				const sample = Measures.sampleAt(time, begin, end[i], at);
-				live_bytes[index] = sample < 0 ? 0 : live[sample];
-				alloc_bytes[index] = sample < 0 ? 0 : alloc[sample];
-			}
-			known[index] = at === null || alloc_bytes[index] > 0 ? 1 : 0;
+			const index = first + stack[i], a = since > 0 ? at(begin, end[i], since) : -1, b = at(begin, end[i], until);
+			const liveBefore = a < 0 ? 0 : live[a], allocBefore = a < 0 ? 0 : alloc[a];
+			const allocated = isLast ? alloc_bytes[index] : b < 0 ? 0 : alloc[b];
+			into.live[index] = isLast ? live_bytes[index] : b < 0 ? 0 : live[b];
+			into.growth[index] = into.live[index] - liveBefore;
+			into.alloc[index] = Math.max(0, allocated - allocBefore);
+			into.hasSeries[index] = 1;
+			into.isThere[index] = isLast || allocated > 0 ? 1 : 0;
 		}
 	}
 
-	// Nodes at which the timeline does not have a call stack of a side, and which sides have one that is known: bits.
-	function nodesOf(model, known) {
+	// The others: known as far as the interval is not a part of the time.
+	function readOthers(model, s, isPart, into) {
+		const {count, first} = model.stacks, {live_bytes, alloc_bytes} = model.stacks, end = s + 1 < first.length ? first[s + 1] : count;
+		const {live, flow} = isPart;
+		let unseen = 0, unseenBytes = 0;
+		for (let i = first[s]; i < end; i++) {
+			if (into.hasSeries[i])
+				continue;
+			if (!live[s])
+				into.live[i] = live_bytes[i];
+			if (!flow[s]) {
+				into.growth[i] = live_bytes[i];
+				into.alloc[i] = alloc_bytes[i];
+			} else {
+				unseen++;
+				unseenBytes += live_bytes[i];
+			}
+		}
+		return {unseen, unseenBytes};
+	}
+
+	// By call stack whether it counts.  What one side alone has may be what the timeline of the other side does not have: it is no change.
+	function know(model, into, isPart) {
 		const {node, side, count} = model.stacks, unseen = new Uint8Array(model.tree.count), seen = new Uint8Array(model.tree.count);
-		const hasSeries = new Uint8Array(count);
-		for (const {series} of model.sides)
-			for (const stack of series.stack)
-				hasSeries[series.first + stack] = 1;
+		const known = new Uint8Array(count);
 		for (let i = 0; i < count; i++) {
+			known[i] = into.hasSeries[i] ? into.isThere[i] : isPart[side[i]] ? 0 : 1;
 			if (known[i])
 				seen[node[i]] |= 1 << side[i];
-			else if (!hasSeries[i])
+			else if (!into.hasSeries[i])
 				unseen[node[i]] = 1;
 		}
-		return {unseen, seen};
-	}
-
-	// What one side alone has may be what the timeline of the other side does not have: it is no change.
-	function leaveOut(model, known) {
-		const {node, side, count} = model.stacks, {unseen, seen} = nodesOf(model, known);
-		for (let i = 0; i < count; i++) {
-			const other = model.sides[1 - side[i]].moment.only_series && !model.sides[side[i]].moment.only_series;
-			if (other && unseen[node[i]] && seen[node[i]] === 1 << side[i])
+		for (let i = 0; i < count; i++)
+			if (isPart[1 - side[i]] && !isPart[side[i]] && unseen[node[i]] && seen[node[i]] === 1 << side[i])
 				known[i] = 0;
-		}
+		return known;
 	}
 
-	// Changes the model's stacks, and sets its known: by call stack, whether it counts; null: all do.
-	function apply(model) {
-		model.known = null;
-		if (!model.sides.every(side => side.moment))
-			return;
-		const {first, count} = model.stacks, known = new Uint8Array(count);
-		model.sides.forEach((side, s) => {
-			if (side.moment.only_series)
-				turnBack(model, side, known);
-			else
-				known.fill(1, first[s], s + 1 < first.length ? first[s + 1] : count);
+	function leaveOut(known, ...values) {
+		for (let i = 0; i < known.length; i++)
+			if (!known[i])
+				for (const of of values)
+					of[i] = 0;
+	}
+
+	function sum(values, first, end) {
+		let all = 0;
+		for (let i = first; i < end; i++)
+			all += values[i];
+		return all;
+	}
+
+	// Of an interval of each side, by call stack: {live, growth, alloc, known}, and of each side {live, growth, alloc, unseen, unseenBytes}.
+	function compare(model, intervals) {
+		const {count, first} = model.stacks, make = () => new Float64Array(count), ends = [...first.slice(1), count];
+		const into = {live: make(), growth: make(), alloc: make(), hasSeries: new Uint8Array(count), isThere: new Uint8Array(count)};
+		const isEarly = s => intervals[s].until < model.sides[s].duration_ns;
+		const isPart = {live: partial(model, isEarly), flow: partial(model, s => isEarly(s) || intervals[s].since > 0)};
+		const sides = model.sides.map((_, s) => {
+			readSeries(model, s, intervals[s], into);
+			return readOthers(model, s, isPart, into);
 		});
-		leaveOut(model, known);
-		model.known = known;
+		const known = know(model, into, isPart.live), knownFlow = know(model, into, isPart.flow);
+		leaveOut(known, into.live);
+		leaveOut(knownFlow, into.growth, into.alloc);
+		for (const [s, side] of sides.entries())
+			for (const name of ["live", "growth", "alloc"])
+				side[name] = sum(into[name], first[s], ends[s]);
+		for (let i = 0; i < count; i++)
+			known[i] |= knownFlow[i];
+		return {live: into.live, growth: into.growth, alloc: into.alloc, known, sides};
 	}
 
-	return {apply};
+	return {compare};
 })();

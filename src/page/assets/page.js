@@ -25,9 +25,14 @@ const Page = (() => {
 
 	function sayWhat() {
 		const {key} = State.state, kind = measures.keys[key];
-		byId("what-note").textContent = measures.compared ? "What has changed from \u201c" + model.sides[0].label + "\u201d to \u201c" + model.sides[1].label +
-			"\u201d. Width is change: more or less." : measures.timed && !kind.timed ? "The timeline does not have this: it is that of the whole time." :
+		byId("what-note").textContent = measures.compared ? comparedNote() : measures.timed && !kind.timed ? "The timeline does not have this: it is that of the whole time." :
 			key === "growth" && !measures.timed ? growthNote() : "";
+	}
+
+	function comparedNote() {
+		const [a, b] = model.sides.map(({label}) => "\u201c" + label + "\u201d");
+		return model.sides.some((_, number) => Intervals.chosen(number)) ? "What the interval of " + b + " has more or less than that of " + a + ". Width is change." :
+			"What has changed from " + a + " to " + b + ". Width is change: more or less.";
 	}
 
 	function growthNote() {
@@ -61,12 +66,14 @@ const Page = (() => {
 	function update(changed) {
 		if (changed.has("theme"))
 			showTheme();
-		if (changed.has("since") || changed.has("until") || !measures || (measures.compared && changed.has("key"))) {
-			measures = Measures.compute(model, Timeline.chosen(), State.state.key);
+		if (Intervals.NAMES.some(name => changed.has(name)))
+			changed.add("time");
+		if (changed.has("time") || !measures || (measures.compared && changed.has("key"))) {
+			measures = Measures.compute(model, Intervals.all(), State.state.key);
 			Timeline.show();
 			Timeline.say(measures);
 		}
-		setWhat(State.state.key);
+		setWhat(State.state.key, Object.keys(measures.keys));
 		sayWhat();
 		Flame.update(changed, measures);
 		Table.update(changed, measures);
@@ -102,23 +109,24 @@ const Page = (() => {
 		else if (State.state.zoom)
 			Flame.zoomOut();
 		else
-			Timeline.clear();
+			Intervals.clearAll();
 	}
 
 	function everything() {
 		return new Set(Object.keys(State.state));
 	}
 
-	// What the address does not say, or says wrongly, becomes what is usual.
+	// What the address does not say, or says wrongly, or what is not known of an interval, becomes what is usual.  True: what is shown did.
 	function settle() {
-		const {state} = State;
-		const known = Measures.keys(model), compared = model.sides.length > 1;
+		const {state} = State, {key} = state;
+		const known = Measures.keys(model, Intervals.all()), compared = model.sides.length > 1;
 		if (!Object.hasOwn(known, state.key))
 			state.key = known[model.key] && !compared ? model.key : "live";
 		if (!["module", "growth", "name"].includes(state.colour))
 			state.colour = compared ? "growth" : "module";
 		if (!Groups.KINDS.some(([kind]) => kind === state.group))
 			state.group = "site";
+		return state.key !== key;
 	}
 
 	// --- a process that goes on --------------------------------------------------------------------
@@ -153,9 +161,9 @@ const Page = (() => {
 		Flame.renew(newer, renamed);
 		State.rename({zoom: renamed.path(zoom).map(f => f.toString(36)).join(".")});
 		model = newer;
-		for (const part of [Timeline, Source, Stacks, Charts])
+		for (const part of [Intervals, Timeline, Source, Stacks, Charts])
 			part.renew(model);
-		measures = Measures.compute(model, Timeline.chosen(), State.state.key);
+		measures = Measures.compute(model, Intervals.all(), State.state.key);
 		Table.renew(model, measures);
 		document.title = document.querySelector("h1").textContent = made.title;
 		for (const id of ["answer", "facts-list"])
@@ -163,7 +171,7 @@ const Page = (() => {
 		figures(model.sides);
 		Timeline.show();
 		Timeline.say(measures);
-		update(new Set(Object.keys(State.state).filter(name => !["theme", "since", "until", "zoom"].includes(name))));
+		update(new Set(Object.keys(State.state).filter(name => !["theme", "zoom", ...Intervals.NAMES].includes(name))));
 		return true;
 	}
 
@@ -172,15 +180,17 @@ const Page = (() => {
 		State.read();
 		showTheme();
 		model = Model.make(await Data.load(byId("data")));
+		Intervals.begin(model);
 		settle();
 		figures(model.sides);
-		setWhat = Dom.choice(byId("what"), Object.entries(Measures.keys(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
+		setWhat = Dom.choice(byId("what"), Object.entries(Measures.labels(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
 		for (const part of [Timeline, Flame, Source, Stacks, Table, Charts])
 			part.begin(model);
 		document.body.classList.add("ready");
 		update(everything());
 		State.watch(changed => {
-			settle();
+			if (settle())
+				changed.add("key");
 			update(changed);
 		});
 		State.follow();

@@ -8,7 +8,7 @@ const Stacks = (() => {
 	let model, shown = FIRST, now = null, opened = new Set();
 
 	// Indexes of the call stacks of a row, those with the most of the key first.
-	function stacksOf(row, table, values) {
+	function stacksOf(row, table, values, {standIns}) {
 		const {tree, stacks} = model, list = [];
 		let under = null;
 		if (!table.of) {
@@ -17,7 +17,7 @@ const Stacks = (() => {
 				under[n] = under[tree.parent[n]] || tree.func[n] === row.group ? 1 : 0;
 		}
 		for (let i = 0; i < stacks.count; i++)
-			if ((!model.standIns || model.standIns[stacks.node[i]] === i) && (under ? under[stacks.node[i]] : table.of[i] === row.group))
+			if ((!standIns || standIns[stacks.node[i]] === i) && (under ? under[stacks.node[i]] : table.of[i] === row.group))
 				list.push(i);
 		return list.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || stacks.alloc_bytes[b] - stacks.alloc_bytes[a] || a - b);
 	}
@@ -114,7 +114,7 @@ const Stacks = (() => {
 		if (total > 0 && values[stack] >= 0 && !measures.compared)
 			rest.push(Units.share(values[stack], total) + " of these call stacks");
 		if (measures.compared) {
-			const text = State.state.key === "temporary" ? Units.count : Units.bytes;
+			const text = value => Measures.textOfSide(key, value);
 			return make("p", {}, Measures.text(measures, key, values[stack]) + " ", make("span", {textContent: "\u00b7 " + text(measures.before[stack]) +
 				" before, " + text(measures.after[stack]) + " after"}));
 		}
@@ -162,7 +162,7 @@ const Stacks = (() => {
 			opened = new Set();
 		}
 		const values = measures[State.state.key];
-		now = {row, measures, values, list: stacksOf(row, table, values)};
+		now = {row, measures, values, list: stacksOf(row, table, values, measures)};
 		draw();
 	}
 

@@ -2,8 +2,8 @@
 // state.js - what the page shows, and the same as the fragment of its address, so that a view can be kept and sent.
 const State = (() => {
 	"use strict";
-	const DEFAULTS = {key: "", since: "", until: "", colour: "", invert: "", library: "", zoom: "", search: "", group: "site",
-		sort: "", filter: "", row: "", theme: ""};
+	const DEFAULTS = {key: "", since: "", until: "", since_before: "", until_before: "", link: "", colour: "", invert: "", library: "", zoom: "",
+		search: "", group: "site", sort: "", filter: "", row: "", theme: ""};
 	const state = {...DEFAULTS};
 	const watchers = [];
 	let timer = 0, written = "";

@@ -19,7 +19,7 @@ const Table = (() => {
 		if (kind === "thread")
 			return ["alloc", "calls", "freed", "net", "temporary", "name", "where"];
 		if (measures.compared) {
-			const others = (model.known ? ["live", "alloc"] : ["live", "peak", "alloc", "calls", "temporary"]).filter(column => column !== State.state.key);
+			const others = (measures.timed ? Object.keys(measures.keys) : ["live", "peak", "alloc", "calls", "temporary"]).filter(column => column !== State.state.key);
 			return [State.state.key, "before", "after", ...others, "name", "where"];
 		}
 		const timed = measures.timed ? ["live", "growth", "alloc"] : ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
@@ -32,7 +32,7 @@ const Table = (() => {
 		if (column === "self")
 			return Measures.text(measures, key, value);
 		if (column === "before" || column === "after")
-			return key === "temporary" ? Units.count(value) : Units.bytes(value);
+			return Measures.textOfSide(key, value);
 		if (measures.compared && group !== "thread" && COLUMNS[column].text)
 			return Units.signed(value, COLUMNS[column].text);
 		return COLUMNS[column].text ? COLUMNS[column].text(value) : value;
@@ -187,7 +187,7 @@ const Table = (() => {
 		measures = newMeasures;
 		if (has("group") && table)
 			body.scrollTop = 0;
-		if (!table || has("group") || has("since") || has("until") || (has("key") && (group === "function" || measures.compared)))
+		if (!table || has("group") || has("time") || (has("key") && (group === "function" || measures.compared)))
 			table = maker(group, measures);
 		selected = row === "" ? -1 : +row;
 		setGroup(group);
@@ -196,7 +196,7 @@ const Table = (() => {
 			byId("filter").value = State.state.filter;
 		draw();
 		const chosen = table.rows.find(r => r.group === selected);
-		Stacks.show(chosen || null, table, measures, has("key") || has("since") || has("until") || has("row") || has("group"));
+		Stacks.show(chosen || null, table, measures, has("key") || has("time") || has("row") || has("group"));
 	}
 
 	// The same process, some time later: the row that is open has another number then.
