@@ -10,6 +10,7 @@
 
 #include "export/clean.h"
 #include "export/export.h"
+#include "page/side_verdicts.h"
 #include "profile/diff.h"
 #include "report/histogram.h"
 #include "report/json_counts.h"
@@ -395,6 +396,7 @@ void side_json(const struct side *side, struct json *json)
 	put_totals(report->profile, json);
 	put_moment(side->moment, json);
 	put_growth(report, json);
+	side_verdicts_json(report, side->stacks.sites, json);
 	put_marks(report->profile, json);
 	put_threads(report->profile, json);
 	put_histogram(report, "sizes", sizes_of, json);

@@ -54,6 +54,46 @@ void verdict_words_rate(const struct profile *profile, const struct verdict *ver
 	verdict_words_how(profile, verdict, file);
 }
 
+/* What does not grow any more. */
+static void put_settled(const struct trend *trend, const char *since, FILE *file)
+{
+	char low[UNITS_SIZE], high[UNITS_SIZE];
+
+	switch (trend->class) {
+	case TREND_FILLING:
+		fprintf(file, "Filled until %s, as a cache does; steady since.", since);
+		break;
+	case TREND_STEP:
+		fprintf(file, "Up by a step at %s; steady since.", since);
+		break;
+	case TREND_PLATEAU:
+		fprintf(file, "Rose at the start; steady since %s.", since);
+		break;
+	case TREND_SAWTOOTH:
+		fprintf(file, "Up and down between %s and %s; its lows do not rise.",
+			units_bytes(trend->low > 0 ? (uint64_t)trend->low : 0, low),
+			units_bytes(trend->high > 0 ? (uint64_t)trend->high : 0, high));
+		break;
+	default:
+		fputs("Does not grow by more than chance explains.", file);
+	}
+}
+
+void verdict_words_sentence(const struct profile *profile, const struct verdict *verdict, FILE *file)
+{
+	char since[UNITS_SIZE];
+
+	if (verdict->trend.class == TREND_LEAK ||
+	    (verdict->trend.class == TREND_FILLING && verdict->trend.course == TREND_RISING)) {
+		fputs("Grows ", file);
+		verdict_words_rate(profile, verdict, file);
+		fputc('.', file);
+		return;
+	}
+	units_time(when_realtime(profile, verdict->since_ns), since);
+	put_settled(&verdict->trend, since, file);
+}
+
 void verdict_words_limit(const struct profile *profile, const struct limit *limit,
 			 const char *begin, FILE *file)
 {

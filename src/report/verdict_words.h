@@ -14,6 +14,10 @@ void verdict_words_how(const struct profile *profile, const struct verdict *verd
 /* "1.2 MiB/min since 10:42:13, " and the same. */
 void verdict_words_rate(const struct profile *profile, const struct verdict *verdict, FILE *file);
 
+/* What a site does, as a sentence without the site: "Grows 1.2 MiB/min since 10:42:13, steady (p < 0.001); none of its 60 blocks was freed." */
+void verdict_words_sentence(const struct profile *profile, const struct verdict *verdict,
+			    FILE *file);
+
 /* "At this rate the cgroup's limit of 4.0 GiB is reached in 3.1 h"; begin: "At". */
 void verdict_words_limit(const struct profile *profile, const struct limit *limit,
 			 const char *begin, FILE *file);

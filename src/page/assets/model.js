@@ -114,6 +114,7 @@ const Model = (() => {
 		const side = {...head.sides[s], number: s}, get = name => columns.get(s + "." + name);
 		side.points = {time: get("point_time"), live: get("point_live"), alloc: get("point_alloc"), count: get("point_count"),
 			rss: get("point_rss")};
+		side.verdicts = side.verdicts.map((verdict, i) => ({...verdict, ...side.verdict_sites[i]}));
 		side.series = {end: get("series_end"), stack: get("series_stack"), first, time: get("sample_time"),
 			live: get("sample_live"), alloc: get("sample_alloc")};
 		return side;

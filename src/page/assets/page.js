@@ -59,6 +59,7 @@ const Page = (() => {
 		Timeline.redraw();
 		Flame.redraw();
 		Table.redraw();
+		Verdicts.redraw();
 	}
 
 	// --- changes -----------------------------------------------------------------------------------
@@ -161,7 +162,7 @@ const Page = (() => {
 		Flame.renew(newer, renamed);
 		State.rename({zoom: renamed.path(zoom).map(f => f.toString(36)).join(".")});
 		model = newer;
-		for (const part of [Intervals, Timeline, Source, Stacks, Charts])
+		for (const part of [Intervals, Timeline, Source, Verdicts, Stacks, Charts])
 			part.renew(model);
 		measures = Measures.compute(model, Intervals.all(), State.state.key);
 		Table.renew(model, measures);
@@ -184,7 +185,7 @@ const Page = (() => {
 		settle();
 		figures(model.sides);
 		setWhat = Dom.choice(byId("what"), Object.entries(Measures.labels(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
-		for (const part of [Timeline, Flame, Source, Stacks, Table, Charts])
+		for (const part of [Timeline, Flame, Source, Verdicts, Stacks, Table, Charts])
 			part.begin(model);
 		document.body.classList.add("ready");
 		update(everything());

@@ -143,8 +143,9 @@ const Stacks = (() => {
 				shown += MORE;
 				draw();
 			}}));
-		box.replaceChildren(title, said, ...parts);
+		box.replaceChildren(title, ...Verdicts.show(State.state.group, row, list), said, ...parts);
 		box.hidden = false;
+		Verdicts.redraw();
 	}
 
 	// row null: nothing is chosen.

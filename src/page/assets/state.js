@@ -3,7 +3,7 @@
 const State = (() => {
 	"use strict";
 	const DEFAULTS = {key: "", since: "", until: "", since_before: "", until_before: "", link: "", colour: "", invert: "", library: "", zoom: "",
-		search: "", group: "site", sort: "", filter: "", row: "", theme: ""};
+		search: "", group: "site", sort: "", filter: "", verdict: "", row: "", theme: ""};
 	const state = {...DEFAULTS};
 	const watchers = [];
 	let timer = 0, written = "";

@@ -11,24 +11,29 @@ const Table = (() => {
 		temporary: {label: "temporary", text: Units.count}, self: {label: "itself"},
 		freed: {label: "freed", text: Units.bytes}, net: {label: "net", text: v => Units.signed(v, Units.bytes), signed: true},
 		before: {label: "before"}, after: {label: "after"},
+		verdict: {label: "verdict"}, rate: {label: "rate"}, since: {label: "since"},
 		name: {label: "name"}, where: {label: "where"}
 	};
 	let model, measures, maker, table = null, rows = [], head, body, sizer, selected = -1, setGroup;
+
+	const VERDICT = ["verdict", "rate", "since"];
 
 	function columnsOf(kind) {
 		if (kind === "thread")
 			return ["alloc", "calls", "freed", "net", "temporary", "name", "where"];
 		if (measures.compared) {
 			const others = (measures.timed ? Object.keys(measures.keys) : ["live", "peak", "alloc", "calls", "temporary"]).filter(column => column !== State.state.key);
-			return [State.state.key, "before", "after", ...others, "name", "where"];
+			return [State.state.key, "before", "after", ...others, ...(Verdicts.any(kind) ? ["verdict"] : []), "name", "where"];
 		}
 		const timed = measures.timed ? ["live", "growth", "alloc"] : ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
-		return [...timed, ...(kind === "function" ? ["self"] : []), "name", "where"];
+		return [...timed, ...(kind === "function" ? ["self"] : []), ...(Verdicts.any(kind) ? VERDICT : []), "name", "where"];
 	}
 
 	function textOf(column, row) {
 		const {group} = State.state;
 		const value = row[column], {key} = State.state;
+		if (VERDICT.includes(column))
+			return Verdicts.words[column](row);
 		if (column === "self")
 			return Measures.text(measures, key, value);
 		if (column === "before" || column === "after")
@@ -38,8 +43,9 @@ const Table = (() => {
 		return COLUMNS[column].text ? COLUMNS[column].text(value) : value;
 	}
 
-	const isSigned = column => measures.compared && State.state.group !== "thread" && column !== "before" && column !== "after";
+	const isSigned = column => measures.compared && State.state.group !== "thread" && !["before", "after", ...VERDICT].includes(column);
 	const isText = column => column === "name" || column === "where";
+	const isNumber = column => !isText(column) && column !== "verdict";
 
 	function sortColumn() {
 		const {sort, key, group} = State.state, [column] = sort.split("-"), known = columnsOf(group);
@@ -52,21 +58,26 @@ const Table = (() => {
 		const column = sortColumn(), back = State.state.sort.endsWith("-up") ? -1 : 1;
 		const size = isSigned(column) && !State.state.sort ? Math.abs : value => value;
 		const by = isText(column) ? (a, b) => a[column] < b[column] ? -1 : a[column] > b[column] ? 1 : 0 : (a, b) => size(b[column]) - size(a[column]);
-		rows.sort((a, b) => back * by(a, b) || b.alloc - a.alloc || a.group - b.group);
+		const rate = column === "verdict" ? (a, b) => b.rate - a.rate : () => 0;
+		rows.sort((a, b) => back * (by(a, b) || rate(a, b)) || b.alloc - a.alloc || a.group - b.group);
 	}
 
 	function filterRows() {
-		const text = State.state.filter.toLowerCase();
-		rows = text ? table.rows.filter(row => (row.full + " " + row.name + " " + row.where).toLowerCase().includes(text)) : table.rows.slice();
+		const text = State.state.filter.toLowerCase(), wanted = Verdicts.any(State.state.group) ? State.state.verdict : "";
+		rows = table.rows.filter(row => (!text || (row.full + " " + row.name + " " + row.where).toLowerCase().includes(text)) &&
+			(!wanted || Verdicts.CLASSES[row.verdict] === wanted));
 		const noun = Groups.KINDS.find(([kind]) => kind === State.state.group)[1].toLowerCase();
-		byId("table-count").textContent = text ? Units.count(rows.length) + " of " + Units.count(table.rows.length) + " " + noun :
+		byId("table-count").textContent = text || wanted ? Units.count(rows.length) + " of " + Units.count(table.rows.length) + " " + noun :
 			Units.count(rows.length) + " " + (rows.length === 1 ? noun.slice(0, -1) : noun);
 	}
 
 	// --- head --------------------------------------------------------------------------------------
 
 	function template(columns) {
-		return columns.map(c => c === "name" ? "minmax(12em, 3fr)" : c === "where" ? "minmax(8em, 1.6fr)" : "minmax(5.6em, 7.2em)").join(" ");
+		const isFull = columns.length > 9, number = isFull ? "minmax(5.2em, 7.2em)" : "minmax(5.6em, 7.2em)";
+		const width = {name: isFull ? "minmax(10em, 3fr)" : "minmax(12em, 3fr)", where: isFull ? "minmax(7em, 1.6fr)" : "minmax(8em, 1.6fr)",
+			verdict: measures.compared ? "minmax(9em, 11em)" : "minmax(5.2em, 6em)", since: "4.8em", rate: "minmax(7.6em, 8.4em)"};
+		return columns.map(column => width[column] || number).join(" ");
 	}
 
 	function toggleSort(column) {
@@ -80,7 +91,7 @@ const Table = (() => {
 		head.style.gridTemplateColumns = template(columns);
 		head.replaceChildren(...columns.map(column => {
 			const arrow = column === sorted ? up !== isText(column) ? " \u25b4" : " \u25be" : "";
-			const cell = setAttributes(make("span", {className: isText(column) ? "" : "number"},
+			const cell = setAttributes(make("span", {className: isNumber(column) ? "number" : ""},
 				make("button", {type: "button", textContent: label(column) + arrow, onclick: () => toggleSort(column)})), {role: "columnheader"});
 			if (column === sorted)
 				cell.setAttribute("aria-sort", up !== isText(column) ? "ascending" : "descending");
@@ -108,6 +119,8 @@ const Table = (() => {
 	function cell(column, row) {
 		if (column === "name")
 			return setAttributes(nameCell(row.name), {role: "gridcell"});
+		if (column === "verdict")
+			return setAttributes(make("span", {className: "verdict " + Verdicts.CLASSES[row.verdict], textContent: textOf(column, row)}), {role: "gridcell"});
 		const value = row[column], number = !isText(column), tone = value && (COLUMNS[column].signed || isSigned(column)) ? value > 0 ? " up" : " down" : "";
 		const key = column === State.state.key ? " key" : "";
 		const element = setAttributes(make("span", {className: (number ? "number" + (value ? tone + key : " zero") : "where"), textContent: textOf(column, row),
@@ -189,14 +202,24 @@ const Table = (() => {
 			body.scrollTop = 0;
 		if (!table || has("group") || has("time") || (has("key") && (group === "function" || measures.compared)))
 			table = maker(group, measures);
+		if (Verdicts.any(group) && table.rows.length && table.rows[0].verdict === undefined)
+			for (const of of table.rows)
+				Verdicts.addTo(of, group);
+		byId("verdict").hidden = !Verdicts.any(group);
+		byId("verdict").value = Verdicts.CLASSES.includes(State.state.verdict) ? State.state.verdict : "";
 		selected = row === "" ? -1 : +row;
 		setGroup(group);
-		byId("table-note").textContent = Groups.NOTES[group];
+		byId("table-note").textContent = Groups.NOTES[group] + (Verdicts.any(group) ? " " + verdictNote(group) : "");
 		if (document.activeElement !== byId("filter"))
 			byId("filter").value = State.state.filter;
 		draw();
 		const chosen = table.rows.find(r => r.group === selected);
 		Stacks.show(chosen || null, table, measures, has("key") || has("time") || has("row") || has("group"));
+	}
+
+	function verdictNote(group) {
+		return (group === "function" ? "The verdict is that of a function\u2019s own sites" : "The verdict") + (measures.timed ? group === "function" ?
+			", of the whole time." : " is of the whole time." : group === "function" ? "." : " says what kind of growth a site has; click its heading to have leaks first.");
 	}
 
 	// The same process, some time later: the row that is open has another number then.
@@ -226,6 +249,9 @@ const Table = (() => {
 			{role: "grid", "aria-label": "Who holds memory", "aria-readonly": "true"});
 		body.addEventListener("scroll", redraw);
 		body.addEventListener("keydown", key);
+		byId("verdict").replaceChildren(make("option", {value: "", textContent: "any verdict"}),
+			...[...Verdicts.CLASSES].reverse().map(name => make("option", {value: name, textContent: name})));
+		byId("verdict").onchange = event => State.set({verdict: event.target.value});
 		byId("filter").oninput = event => State.set({filter: event.target.value});
 		byId("table").replaceChildren(grid);
 	}
