@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "page/pack.h"
 
-enum { COLUMNS_MAX = 64, COLUMNS_NAME = 24 };
+enum { COLUMNS_MAX = 128, COLUMNS_NAME = 24 };
 
 struct columns {
 	struct column {

@@ -26,12 +26,26 @@ static bool prepare_answer(const struct html_page *page, struct error *err)
 	return true;
 }
 
+/* The sides and what they map: their number. */
+static unsigned all_sides(const struct html_page *page, struct side sides[2 * HTML_SIDES])
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < page->side_count; i++) {
+		sides[count++] = page->sides[i];
+		if (page->sides[i].mapped)
+			sides[count++] = *page->sides[i].mapped;
+	}
+	return count;
+}
+
 /* Of the frames that matter most. */
 static bool add_source(const struct html_page *page, const struct call_tree *tree,
 		       struct columns *columns)
 {
 	const struct profile *profiles[HTML_SIDES];
-	uint32_t count = 0, *frames = heavy_frames(tree, page->sides, page->side_count, &count);
+	struct side sides[2 * HTML_SIDES];
+	uint32_t count = 0, *frames = heavy_frames(tree, sides, all_sides(page, sides), &count);
 	struct source_lines_place *places = calloc((size_t)count + 1, sizeof(*places));
 	bool ok = frames && places;
 
@@ -50,18 +64,22 @@ static bool add_source(const struct html_page *page, const struct call_tree *tre
 	return ok;
 }
 
+static bool add_side(struct call_tree *tree, struct side *side, struct error *err)
+{
+	const struct report *report = side->report;
+
+	return call_tree_add(tree, report->profile, report->names, &side->stacks, err);
+}
+
 static bool make_columns(struct html_page *page, struct columns *columns, struct error *err)
 {
 	struct call_tree tree;
 	bool ok = call_tree_begin(&tree, err);
 	unsigned i;
 
-	for (i = 0; ok && i < page->side_count; i++) {
-		const struct report *report = page->sides[i].report;
-
-		ok = call_tree_add(&tree, report->profile, report->names, &page->sides[i].stacks,
-				   err);
-	}
+	for (i = 0; ok && i < page->side_count; i++)
+		ok = add_side(&tree, &page->sides[i], err) &&
+		     (!page->sides[i].mapped || add_side(&tree, page->sides[i].mapped, err));
 	ok = ok && call_tree_finish(&tree, columns, err);
 	for (i = 0; ok && i < page->side_count; i++)
 		ok = side_columns(&page->sides[i], i, &tree, columns, err);
@@ -198,8 +216,11 @@ static bool write_template(struct html_page *page, const struct template_set *te
 		fwrite(piece->text, 1, piece->size, file);
 		ok = put_slot(page, piece->slot, &columns, file, err);
 	}
-	for (unsigned i = 0; i < page->side_count; i++)
+	for (unsigned i = 0; i < page->side_count; i++) {
 		call_tree_stacks_free(&page->sides[i].stacks);
+		if (page->sides[i].mapped)
+			call_tree_stacks_free(&page->sides[i].mapped->stacks);
+	}
 	columns_free(&columns);
 	return ok;
 }

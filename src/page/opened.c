@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profile/diff_moment.h"
+#include "report/mappings.h"
 
 enum { WIDTH = 80 };
 
@@ -42,6 +43,18 @@ static const struct rss *find_rss(const struct profile *profile, const struct op
 	return is_known ? rss : NULL;
 }
 
+/* What the program maps itself, beside its heap. */
+static bool add_mapped(struct opened *opened, unsigned side, struct error *err)
+{
+	struct side *mapped = &opened->mapped_sides[side];
+
+	if (!profile_maps(opened->profiles[side]))
+		return true;
+	*mapped = (struct side){.report = &opened->mapped_reports[side]};
+	opened->page.sides[side].mapped = mapped;
+	return mappings_open(&opened->reports[side], mapped->report, err);
+}
+
 /* names: those of the same profile, if it is there already. */
 static bool add(struct opened *opened, struct profile *profile, struct names *names,
 		const struct opened_how *how, struct error *err)
@@ -65,7 +78,7 @@ static bool add(struct opened *opened, struct profile *profile, struct names *na
 		.facts = opened->facts[side],
 		.rss = find_rss(profile, how, &opened->rss[side]),
 	};
-	return report_open(report, err);
+	return report_open(report, err) && add_mapped(opened, side, err);
 }
 
 bool opened_add(struct opened *opened, struct profile *profile, const struct opened_how *how,
@@ -137,6 +150,7 @@ void opened_close(struct opened *opened)
 	diff_page_close(&opened->diff);
 	for (unsigned side = 0; side < HTML_SIDES; side++) {
 		report_close(&opened->reports[side]);
+		report_close(&opened->mapped_reports[side]);
 		free(opened->facts[side]);
 	}
 	for (unsigned side = 0; side < HTML_SIDES; side++) {

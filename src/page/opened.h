@@ -35,6 +35,8 @@ struct opened_how {
 struct opened {
 	struct profile *profiles[HTML_SIDES];
 	struct report reports[HTML_SIDES];
+	struct report mapped_reports[HTML_SIDES]; /* of what the programs map themselves */
+	struct side mapped_sides[HTML_SIDES];
 	char *facts[HTML_SIDES];
 	struct rss rss[HTML_SIDES];
 	struct opened_keeper *keeper;

@@ -21,10 +21,18 @@ enum { CALL_STACK_COLUMNS = 8, POINT_COLUMNS = 5 };
 
 /* --- columns --------------------------------------------------------------------------------- */
 
-/* "0.live_bytes" */
-static const char *column_name(unsigned number, const char *name, char text[COLUMNS_NAME])
+/* Whose columns they are. */
+struct column_of {
+	const struct side *side;
+	unsigned number;
+	bool is_mapped;
+	struct columns *columns;
+};
+
+/* "0.live_bytes"; of what the program maps itself "0m.live_bytes". */
+static const char *column_name(const struct column_of *of, const char *name, char text[COLUMNS_NAME])
 {
-	snprintf(text, COLUMNS_NAME, "%u.%s", number, name);
+	snprintf(text, COLUMNS_NAME, "%u%s.%s", of->number, of->is_mapped ? "m" : "", name);
 	return text;
 }
 
@@ -57,9 +65,9 @@ static uint64_t stack_value(const struct profile_stack *stack, unsigned column)
 	}
 }
 
-static void add_counts(const struct profile *profile, unsigned number, uint64_t *values,
-		       struct columns *columns)
+static void add_counts(const struct column_of *of, uint64_t *values)
 {
+	const struct profile *profile = of->side->report->profile;
 	static const char *const names[CALL_STACK_COLUMNS] = {
 		"live_bytes",	    "live_blocks", "alloc_bytes", "alloc_blocks",
 		"temporary_blocks", "peak_bytes",  "peak_blocks", "inexact"};
@@ -68,22 +76,27 @@ static void add_counts(const struct profile *profile, unsigned number, uint64_t 
 	for (unsigned column = 0; column < CALL_STACK_COLUMNS; column++) {
 		for (uint32_t i = 0; i < profile->stack_count; i++)
 			values[i] = stack_value(&profile->stacks[i], column);
-		columns_add(columns, column_name(number, names[column], name), values,
+		columns_add(of->columns, column_name(of, names[column], name), values,
 			    profile->stack_count);
 	}
+	for (uint32_t i = 0; of->is_mapped && i < profile->stack_count; i++)
+		values[i] = profile->stacks[i].resident_bytes;
+	if (of->is_mapped)
+		columns_add(of->columns, column_name(of, "resident_bytes", name), values,
+			    profile->stack_count);
 }
 
 /* Where the call stacks are in the tree. */
-static void add_places(const struct side *side, unsigned number, const struct call_tree *tree,
-		       uint64_t *values, struct columns *columns)
+static void add_places(const struct column_of *of, const struct call_tree *tree, uint64_t *values)
 {
+	const struct side *side = of->side;
 	const struct profile *profile = side->report->profile;
 	char name[COLUMNS_NAME];
 
 	for (uint32_t i = 0; i < profile->stack_count; i++)
 		values[i] = tree->order[side->stacks.nodes[i]];
-	columns_add(columns, column_name(number, "node", name), values, profile->stack_count);
-	columns_add_small(columns, column_name(number, "site", name), side->stacks.sites,
+	columns_add(of->columns, column_name(of, "node", name), values, profile->stack_count);
+	columns_add_small(of->columns, column_name(of, "site", name), side->stacks.sites,
 			  profile->stack_count);
 }
 
@@ -100,8 +113,9 @@ static uint64_t sample_value(const struct profile_sample *sample, unsigned colum
 }
 
 /* Of series i the samples end at series_end[i]; they begin where those before them end. */
-static bool add_series(const struct profile *profile, unsigned number, struct columns *columns)
+static bool add_series(const struct column_of *of)
 {
+	const struct profile *profile = of->side->report->profile;
 	static const char *const names[] = {"sample_time", "sample_live", "sample_alloc"};
 	size_t samples = 0, at;
 	uint64_t *values, *ends = calloc((size_t)profile->series_count + 1, 2 * sizeof(*ends));
@@ -118,12 +132,12 @@ static bool add_series(const struct profile *profile, unsigned number, struct co
 		for (uint32_t i = 0; i < profile->series_count; i++)
 			for (uint32_t j = 0; j < profile->series[i].count; j++)
 				values[at++] = sample_value(&profile->series[i].samples[j], column);
-		columns_add(columns, column_name(number, names[column], name), values, samples);
+		columns_add(of->columns, column_name(of, names[column], name), values, samples);
 	}
 	if (values && ends) {
-		columns_add(columns, column_name(number, "series_end", name), ends,
+		columns_add(of->columns, column_name(of, "series_end", name), ends,
 			    profile->series_count);
-		columns_add(columns, column_name(number, "series_stack", name),
+		columns_add(of->columns, column_name(of, "series_stack", name),
 			    ends + profile->series_count, profile->series_count);
 	}
 	free(values);
@@ -147,8 +161,9 @@ static uint64_t point_value(const struct profile_point *point, unsigned column)
 	}
 }
 
-static bool add_points(const struct profile *profile, unsigned number, struct columns *columns)
+static bool add_points(const struct column_of *of)
 {
+	const struct profile *profile = of->side->report->profile;
 	static const char *const names[POINT_COLUMNS] = {"point_time", "point_live", "point_alloc",
 							 "point_count", "point_rss"};
 	uint64_t *values = calloc((size_t)profile->point_count + 1, sizeof(*values));
@@ -157,27 +172,35 @@ static bool add_points(const struct profile *profile, unsigned number, struct co
 	for (unsigned column = 0; values && column < POINT_COLUMNS; column++) {
 		for (uint32_t i = 0; i < profile->point_count; i++)
 			values[i] = point_value(&profile->points[i], column);
-		columns_add(columns, column_name(number, names[column], name), values,
+		columns_add(of->columns, column_name(of, names[column], name), values,
 			    profile->point_count);
 	}
 	free(values);
 	return values != NULL;
 }
 
+static bool add_columns(const struct column_of *of, const struct call_tree *tree)
+{
+	uint64_t *values = calloc((size_t)of->side->report->profile->stack_count + 1,
+				  sizeof(*values));
+	bool ok = values && add_series(of) && add_points(of);
+
+	if (ok) {
+		add_places(of, tree, values);
+		add_counts(of, values);
+	}
+	free(values);
+	return ok && !of->columns->failed;
+}
+
 bool side_columns(const struct side *side, unsigned number, const struct call_tree *tree,
 		  struct columns *columns, struct error *err)
 {
-	const struct profile *profile = side->report->profile;
-	uint64_t *values = calloc((size_t)profile->stack_count + 1, sizeof(*values));
-	bool ok = values && add_series(profile, number, columns) &&
-		  add_points(profile, number, columns);
+	struct column_of heap = {side, number, false, columns};
+	struct column_of mapped = {side->mapped, number, true, columns};
 
-	if (ok) {
-		add_places(side, number, tree, values, columns);
-		add_counts(profile, number, values, columns);
-	}
-	free(values);
-	return (ok && !columns->failed) || error_set(err, "no memory for the figures");
+	return (add_columns(&heap, tree) && (!side->mapped || add_columns(&mapped, tree))) ||
+	       error_set(err, "no memory for the figures");
 }
 
 /* --- json ------------------------------------------------------------------------------------ */
@@ -387,6 +410,40 @@ static void put_rss(const struct side *side, struct json *json)
 	free(text);
 }
 
+/* As `pmem report --json` has them; when most was mapped is not known. */
+static void put_mapped_totals(const struct profile *mapped, struct json *json)
+{
+	const _Atomic uint64_t *measured = &mapped->header.rss.time_ns;
+
+	json_key(json, "totals");
+	json_object(json);
+	json_key_uint(json, "live_bytes", profile_live_bytes(&mapped->totals));
+	json_key_uint(json, "alloc_bytes", mapped->totals.alloc_bytes);
+	json_key_uint(json, "alloc_blocks", mapped->totals.alloc_count);
+	json_key_uint(json, "peak_bytes",
+		      atomic_load_explicit(&mapped->header.peak_bytes, memory_order_relaxed));
+	json_key(json, "peak_ns");
+	json_null(json);
+	json_end(json);
+	json_key_bool(json, "is_measured",
+		      atomic_load_explicit(measured, memory_order_relaxed) != 0);
+}
+
+/* null: it maps nothing. */
+static void put_mapped(const struct side *mapped, struct json *json)
+{
+	json_key(json, "mapped");
+	if (!mapped) {
+		json_null(json);
+		return;
+	}
+	json_object(json);
+	put_mapped_totals(mapped->report->profile, json);
+	put_growth(mapped->report, json);
+	side_verdicts_json(mapped->report, mapped->stacks.sites, json);
+	json_end(json);
+}
+
 void side_json(const struct side *side, struct json *json)
 {
 	const struct report *report = side->report;
@@ -402,5 +459,6 @@ void side_json(const struct side *side, struct json *json)
 	put_histogram(report, "sizes", sizes_of, json);
 	put_histogram(report, "lifetimes", lifetimes_of, json);
 	put_rss(side, json);
+	put_mapped(side->mapped, json);
 	json_end(json);
 }

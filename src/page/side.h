@@ -2,7 +2,8 @@
 /*
  * side.h - what a page's script gets of one profile: figures of the process, of threads, of each call stack, and over time.
  *
- * A page has one side, or two that it compares.  Columns of side 0 are called "0.live_bytes" and so on.
+ * A page has one side, or two that it compares.  Columns of side 0 are called "0.live_bytes" and so on.  What the program maps itself is
+ * a side of its own, with a profile where it is the heap; its columns are called "0m.live_bytes".
  */
 #ifndef PMEM_PAGE_SIDE_H
 #define PMEM_PAGE_SIDE_H
@@ -29,9 +30,10 @@ struct side {
 	const char *facts;		  /* the lines of `pmem info` */
 	const struct rss *rss;		  /* what the resident set consists of; NULL: not known */
 	struct call_tree_stacks stacks;
+	struct side *mapped; /* what its program maps itself, in the same tree; NULL = nothing */
 };
 
-/* Adds the columns of side number, after call_tree_finish().  False: no memory. */
+/* Adds the columns of side number, and of what it maps, after call_tree_finish().  False: no memory. */
 bool side_columns(const struct side *side, unsigned number, const struct call_tree *tree,
 		  struct columns *columns, struct error *err);
 

@@ -68,7 +68,7 @@ const Dom = (() => {
 		const buttons = items.map(([value, label]) =>
 			setAttributes(make("button", {type: "button", textContent: label, onclick: () => choose(value)}), {role: "radio", "data-value": value}));
 		element.replaceChildren(...buttons);
-		element.addEventListener("keydown", event => {
+		element.onkeydown = event => {
 			const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
 			if (!step)
 				return;
@@ -77,7 +77,7 @@ const Dom = (() => {
 			const next = shown[(now + step + shown.length) % shown.length];
 			next.focus();
 			choose(next.dataset.value);
-		});
+		};
 		// possible: the values that can be chosen now; all if it is not given.
 		return (value, possible) => {
 			for (const button of buttons) {

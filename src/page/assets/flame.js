@@ -26,7 +26,7 @@ const Flame = (() => {
 
 	// For inverted graphs, without and with library frames.
 	function makeOrders() {
-		const made = orders = [new Callers.Order(model, true), new Callers.Order(model, false)];
+		const made = orders = model.orders = model.orders || [new Callers.Order(model, true), new Callers.Order(model, false)];
 		Callers.prepare(made, () => made === orders);
 	}
 
@@ -396,6 +396,14 @@ const Flame = (() => {
 		tree = null;
 	}
 
+	// Another kind of memory, on the same tree.
+	function use(of) {
+		model = of;
+		makeOrders();
+		chooseTones();
+		tree = null;
+	}
+
 	function begin(of) {
 		model = of;
 		canvas = byId("flame");
@@ -428,5 +436,5 @@ const Flame = (() => {
 	// For tests: what the cells say, from the top row down.
 	const labels = () => layout.cells.filter(c => c.node >= 0).map(labelOf);
 
-	return {begin, renew, update, redraw, draw, zoomPath, where, labels, zoomOut, cells: () => layout.cells.length};
+	return {begin, renew, use, update, redraw, draw, zoomPath, where, labels, zoomOut, cells: () => layout.cells.length};
 })();

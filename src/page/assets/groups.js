@@ -10,7 +10,7 @@ const Groups = (() => {
 		module: "By the program or library that the allocation site is in.",
 		thread: "What each thread allocated and freed over the whole time. Blocks may be freed by another thread: a net figure is not what it holds."
 	};
-	const SUMS = ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "before", "after"];
+	const SUMS = [...Measures.SUMS, "before", "after"];
 
 	// Arrays of sums of each measure by of[stack].
 	function sumBy(measures, of, count) {
@@ -34,7 +34,7 @@ const Groups = (() => {
 				continue;
 			const {name, full, where, self = null} = describe(g);
 			rows.push({group: g, name, full, where, self, live: value("live", g), blocks: value("blocks", g), growth: value("growth", g),
-				peak: value("peak", g), alloc: value("alloc", g), calls: value("calls", g), temporary: value("temporary", g),
+				peak: value("peak", g), alloc: value("alloc", g), calls: value("calls", g), temporary: value("temporary", g), resident: value("resident", g),
 				before: value("before", g), after: value("after", g)});
 		}
 		return rows;
@@ -138,6 +138,10 @@ const Groups = (() => {
 
 	// Makes tables of a model; what does not depend on measures is made once.
 	function maker(model) {
+		return model.maker = model.maker || newMaker(model);
+	}
+
+	function newMaker(model) {
 		const kinds = frameKinds(model), numbers = {};
 		let isOutermost = null;
 		return (kind, measures) => {
@@ -151,5 +155,8 @@ const Groups = (() => {
 		};
 	}
 
-	return {KINDS, NOTES, maker};
+	// Which kinds of rows a kind of memory has: threads are not asked what they map.
+	const kindsOf = model => KINDS.map(([kind]) => kind).filter(kind => model.kind !== "mapped" || kind !== "thread");
+
+	return {KINDS, NOTES, kindsOf, maker};
 })();

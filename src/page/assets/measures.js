@@ -12,6 +12,15 @@ const Measures = (() => {
 		alloc: {label: "Allocated", words: "allocated", unit: "bytes", timed: true},
 		temporary: {label: "Temporary", words: "temporary allocations", unit: "count", timed: false}
 	};
+	// Of what the program maps itself.
+	const MAPPED = {
+		live: {label: "Mapped", words: "mapped", unit: "bytes", timed: true},
+		growth: KEYS.growth,
+		resident: {label: "Resident", words: "what of it is resident", unit: "bytes", timed: false},
+		alloc: {label: "Mapped in all", words: "mapped in all", unit: "bytes", timed: true}
+	};
+	const without = (of, ...names) => Object.fromEntries(Object.entries(of).filter(([name]) => !names.includes(name)));
+	const isMeasured = model => model.sides.every(side => side.is_measured);
 
 	// The last sample that is not after time, or -1.
 	function sampleAt(times, first, end, time) {
@@ -43,6 +52,9 @@ const Measures = (() => {
 		for (const side of model.sides)
 			eachSeries(model, side, side.growth.since_ns, side.growth.until_ns,
 				(i, before, after) => { growth[i] = after - before; });
+		if (model.kind === "mapped")
+			return {live: s.live_bytes, blocks: null, growth, peak: s.peak_bytes, alloc: s.alloc_bytes, calls: s.alloc_blocks, temporary: null,
+				resident: isMeasured(model) ? s.resident_bytes : null, timed: false};
 		return {live: s.live_bytes, blocks: s.live_blocks, growth, peak: s.peak_bytes, alloc: s.alloc_bytes,
 			calls: s.alloc_blocks, temporary: s.temporary_blocks, timed: false};
 	}
@@ -65,9 +77,11 @@ const Measures = (() => {
 			if (interval.until >= side.duration_ns)
 				live[i] = s.live_bytes[i];
 		}
-		return {live, growth, alloc, blocks: null, peak: s.peak_bytes, calls: null, temporary: s.temporary_blocks, timed: true,
+		return {live, growth, alloc, blocks: null, peak: s.peak_bytes, calls: null, temporary: s.temporary_blocks, resident: s.resident_bytes, timed: true,
 			unseen, unseenBytes};
 	}
+
+	const SUMS = ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "resident"];
 
 	function sum(values) {
 		let all = 0;
@@ -85,10 +99,27 @@ const Measures = (() => {
 		alloc: {label: "Allocated", words: "the change of allocated bytes", unit: "change"},
 		temporary: {label: "Temporary", words: "the change of temporary allocations", unit: "counts"}
 	};
-	const pick = (...names) => Object.fromEntries(names.map(name => [name, COMPARED[name]]));
-	const WHOLE = pick("live", "peak", "alloc", "temporary");
-	const MOMENTS = pick("live", "alloc"); /* of a moment no more is known */
-	const INTERVALS = pick("live", "growth", "alloc");
+	const COMPARED_MAPPED = {
+		live: {label: "Mapped", words: "the change of what is mapped", unit: "change"},
+		growth: COMPARED.growth,
+		resident: {label: "Resident", words: "the change of what of it is resident", unit: "change"},
+		alloc: {label: "Mapped in all", words: "the change of what was mapped in all", unit: "change"}
+	};
+	// All that may become a choice.
+	function labels(model) {
+		const of = model.sides.length > 1 ? model.kind === "mapped" ? COMPARED_MAPPED : COMPARED : model.kind === "mapped" ? MAPPED : KEYS;
+		return model.kind === "mapped" && !isMeasured(model) ? without(of, "resident") : of;
+	}
+
+	// What can be shown of intervals: null, or one of each side.  Of a moment only live and allocated bytes are known, of an interval growth too.
+	function keys(model, intervals) {
+		const of = labels(model);
+		if (model.sides.length < 2)
+			return of;
+		if (!intervals)
+			return without(of, "growth");
+		return without(of, "peak", "temporary", "resident", ...(intervals.some(({since}) => since > 0) ? [] : ["growth"]));
+	}
 
 	// Of each node of the tree the call stack that stands for all that end there, in both profiles: the last one that counts.
 	function standIns(model, known) {
@@ -115,11 +146,9 @@ const Measures = (() => {
 
 	// What does not depend on the key.  from: the values of the call stacks, before they are compared.
 	function changes(model, intervals) {
-		const {live_bytes, live_blocks, peak_bytes, alloc_bytes, alloc_blocks, temporary_blocks} = model.stacks;
-		const from = intervals ? Moments.compare(model, intervals) : {live: live_bytes, blocks: live_blocks, peak: peak_bytes, alloc: alloc_bytes,
-			calls: alloc_blocks, temporary: temporary_blocks, known: null, sides: null};
+		const from = intervals ? Moments.compare(model, intervals) : {...ofWholeTime(model), growth: null, known: null, sides: null};
 		const made = {from, known: from.known, standIns: standIns(model, from.known)};
-		for (const name of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"])
+		for (const name of SUMS)
 			made[name] = from[name] ? atStandIns(model, made, from[name]) : null;
 		return made;
 	}
@@ -134,19 +163,12 @@ const Measures = (() => {
 			timed: Boolean(intervals), compared: true, sides: made.from.sides};
 	}
 
-	// What can be shown of intervals: null, or one of each side.
-	function keys(model, intervals) {
-		if (model.sides.length < 2)
-			return KEYS;
-		return !intervals ? WHOLE : intervals.some(({since}) => since > 0) ? INTERVALS : MOMENTS;
-	}
-
 	// intervals: {since, until} in ns since start of each side, or null.
 	function compute(model, intervals, key) {
 		const measures = model.sides.length > 1 ? ofBoth(model, intervals, key) : intervals ? ofInterval(model, intervals[0]) : ofWholeTime(model);
 		measures.keys = keys(model, intervals);
 		measures.totals = {};
-		for (const name of ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary", "before", "after"])
+		for (const name of [...SUMS, "before", "after"])
 			measures.totals[name] = measures[name] ? sum(measures[name]) : null;
 		return measures;
 	}
@@ -170,8 +192,5 @@ const Measures = (() => {
 		return key === "temporary" ? Units.count(value) : key === "growth" ? Units.signed(value, Units.bytes) : Units.bytes(value);
 	}
 
-	// All that may become a choice.
-	const labels = model => model.sides.length > 1 ? COMPARED : KEYS;
-
-	return {keys, labels, compute, text, textOfSide, sampleAt};
+	return {SUMS, keys, labels, compute, text, textOfSide, sampleAt};
 })();

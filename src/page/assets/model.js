@@ -85,11 +85,15 @@ const Model = (() => {
 		return parents;
 	}
 
-	const COUNTS = ["live_bytes", "live_blocks", "alloc_bytes", "alloc_blocks", "temporary_blocks", "peak_bytes", "inexact"];
+	const COUNTS = ["live_bytes", "live_blocks", "alloc_bytes", "alloc_blocks", "temporary_blocks", "peak_bytes", "inexact", "resident_bytes"];
+	const NONE = [];
+
+	// A column of a side; of the kind of memory that a side does not have there is none.
+	const columnOf = (columns, s, kind, name) => columns.get(s + (kind === "mapped" ? "m." : ".") + name) || NONE;
 
 	// All sides' call stacks in one row of arrays: those of side 1 follow those of side 0.
-	function readStacks(head, columns, nodeOf) {
-		const sizes = head.sides.map((_, s) => columns.get(s + ".node").length);
+	function readStacks(head, columns, kind, nodeOf) {
+		const get = (s, name) => columnOf(columns, s, kind, name), sizes = head.sides.map((_, s) => get(s, "node").length);
 		const count = sizes.reduce((a, b) => a + b, 0);
 		const stacks = {count, side: new Uint8Array(count), file: new Uint32Array(count), node: new Uint32Array(count),
 			site: new Uint32Array(count), first: []};
@@ -99,10 +103,10 @@ const Model = (() => {
 		head.sides.forEach((_, s) => {
 			stacks.first.push(at);
 			stacks.side.fill(s, at, at + sizes[s]);
-			stacks.file.set(columns.get(s + ".node"), at);
-			stacks.site.set(columns.get(s + ".site"), at);
+			stacks.file.set(get(s, "node"), at);
+			stacks.site.set(get(s, "site"), at);
 			for (const name of COUNTS)
-				stacks[name].set(columns.get(s + "." + name), at);
+				stacks[name].set(get(s, name), at);
 			at += sizes[s];
 		});
 		for (let i = 0; i < count; i++)
@@ -110,33 +114,50 @@ const Model = (() => {
 		return stacks;
 	}
 
-	function readSide(head, columns, s, first) {
-		const side = {...head.sides[s], number: s}, get = name => columns.get(s + "." + name);
-		side.points = {time: get("point_time"), live: get("point_live"), alloc: get("point_alloc"), count: get("point_count"),
-			rss: get("point_rss")};
+	// What a side says of memory that its program does not map.
+	const NOTHING = {totals: {live_bytes: 0, alloc_bytes: 0, alloc_blocks: 0, peak_bytes: 0, peak_ns: null}, is_measured: true,
+		growth: {kind: "unknown", since_ns: 0, until_ns: 0}, verdicts: [], verdict_sites: []};
+
+	function readPoints(columns, s, kind) {
+		const heap = name => columnOf(columns, s, "heap", name), get = name => columnOf(columns, s, kind, name);
+		const none = get("point_time").length ? null : new Float64Array(heap("point_time").length);
+		return {time: heap("point_time"), live: none || get("point_live"), alloc: none || get("point_alloc"), count: none || get("point_count"),
+			rss: heap("point_rss")};
+	}
+
+	function readSide(head, columns, s, kind, first) {
+		const side = {...head.sides[s], ...(kind === "mapped" ? head.sides[s].mapped || NOTHING : {}), number: s, kind};
+		const get = name => columnOf(columns, s, kind, name);
+		side.points = readPoints(columns, s, kind);
 		side.verdicts = side.verdicts.map((verdict, i) => ({...verdict, ...side.verdict_sites[i]}));
 		side.series = {end: get("series_end"), stack: get("series_stack"), first, time: get("sample_time"),
 			live: get("sample_live"), alloc: get("sample_alloc")};
 		return side;
 	}
 
-	function make({head, columns}) {
-		const frames = readFrames(columns), functions = readFunctions(frames, head.sides.length > 1);
-		const {of, tree} = mergeNodes(columns, functions);
-		const stacks = readStacks(head, columns, of);
-		const model = {
-			key: head.key, frames, functions, tree, stacks,
-			source: {text: columns.get("source_text"), file: columns.get("source_file"), first: columns.get("source_first"), count: columns.get("source_count")},
-			fileNodes: {parent: fileParents(columns.get("node_depth")), frame: columns.get("node_frame")},
-			sides: head.sides.map((_, s) => readSide(head, columns, s, stacks.first[s])),
-			one: head.one /* both sides are moments of one profile */
-		};
+	// The model of one kind of memory: what is shared is the same in both.
+	function makeKind({head, columns}, kind, nodeOf, shared) {
+		const stacks = readStacks(head, columns, kind, nodeOf);
+		const model = {...shared, kind, stacks, sides: head.sides.map((_, s) => readSide(head, columns, s, kind, stacks.first[s]))};
 		model.moments = model.sides.every(side => side.moment); /* less than the whole time was asked for */
 		return model;
 	}
 
+	// {heap, mapped}: the models of both kinds of memory, on the same tree; mapped is null if no program maps any itself.
+	function make(data) {
+		const {head, columns} = data, frames = readFrames(columns), functions = readFunctions(frames, head.sides.length > 1);
+		const {of, tree} = mergeNodes(columns, functions);
+		const shared = {
+			key: head.key, frames, functions, tree,
+			source: {text: columns.get("source_text"), file: columns.get("source_file"), first: columns.get("source_first"), count: columns.get("source_count")},
+			fileNodes: {parent: fileParents(columns.get("node_depth")), frame: columns.get("node_frame")},
+			one: head.one /* both sides are moments of one profile */
+		};
+		return {heap: makeKind(data, "heap", of, shared), mapped: head.sides.some(side => side.mapped) ? makeKind(data, "mapped", of, shared) : null};
+	}
+
 	// What a side's live and allocated bytes are called.
-	const words = () => ({live: "live", alloc: "allocated"});
+	const words = ({kind}) => kind === "mapped" ? {live: "mapped", alloc: "mapped anew"} : {live: "live", alloc: "allocated"};
 
 	return {make, makeFinder, findNode, baseName, words};
 })();

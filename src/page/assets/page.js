@@ -3,10 +3,18 @@
 const Page = (() => {
 	"use strict";
 	const {byId, make} = Dom;
-	let model, measures, setWhat;
+	let models, model, measures, setWhat, setMemory;
+
+	// What is mapped past the heap, if anything is: an amount and words.
+	function mappedFigure() {
+		if (!models.mapped)
+			return [];
+		const {sides} = models.mapped, [before, after] = [sides[0], sides[sides.length - 1]].map(({totals}) => Units.bytes(totals.live_bytes));
+		return [[after, "mapped by the program itself, no heap" + (sides.length > 1 ? ", before " + before : "")]];
+	}
 
 	// What the figures were, if there is a profile from before.
-	function figures(sides) {
+	function figures({sides}) {
 		const side = sides[sides.length - 1], {totals} = side, before = sides.length > 1 ? sides[0].totals : null;
 		const was = (key, text) => before ? ", before " + text(before[key]) : "";
 		const figure = (value, text) => make("div", {className: "figure"}, make("b", {textContent: value}), make("span", {textContent: text}));
@@ -20,6 +28,7 @@ const Page = (() => {
 			figure(Units.bytes(totals.peak_bytes), "peak, after " + Units.duration(totals.peak_ns) + was("peak_bytes", Units.bytes)),
 			figure(Units.bytes(totals.alloc_bytes), "allocated in " + Units.count(totals.alloc_blocks) + " calls" + was("alloc_bytes", Units.bytes)),
 			figure(Units.share(totals.temporary_blocks, totals.alloc_blocks), "of the calls temporary"),
+			...mappedFigure().map(([value, text]) => figure(value, text)),
 			figure(Units.duration(side.duration_ns), side.is_running ? "recorded so far" : "recorded"));
 	}
 
@@ -62,6 +71,38 @@ const Page = (() => {
 		Verdicts.redraw();
 	}
 
+	// --- heap, or what the program maps itself -----------------------------------------------------
+
+	const MEMORY = [["heap", "Heap"], ["mapped", "Mappings"]];
+
+	const wanted = () => models.mapped && State.state.memory === "mapped" ? models.mapped : models.heap;
+
+	// Another kind has other call stacks, so other rows; functions, and with them zoom and search, are the same.
+	function chooseMemory(kind) {
+		State.set({memory: kind === "mapped" ? kind : "", row: "", sort: "", verdict: ""});
+	}
+
+	function offerMemory() {
+		byId("memory").hidden = !models.mapped;
+		setMemory = models.mapped ? Dom.choice(byId("memory"), MEMORY, chooseMemory) : () => {};
+	}
+
+	function offerKeys() {
+		setWhat = Dom.choice(byId("what"), Object.entries(Measures.labels(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
+	}
+
+	function useModel(next) {
+		model = next;
+		for (const part of [Intervals, Timeline, Source, Verdicts, Stacks])
+			part.renew(model);
+		Flame.use(model);
+		Table.use(model);
+		measures = null;
+		offerKeys();
+		for (const id of ["sizes-part", "lifetimes-part"])
+			byId(id).hidden = model.kind === "mapped";
+	}
+
 	// --- changes -----------------------------------------------------------------------------------
 
 	function update(changed) {
@@ -74,6 +115,7 @@ const Page = (() => {
 			Timeline.show();
 			Timeline.say(measures);
 		}
+		setMemory(model.kind);
 		setWhat(State.state.key, Object.keys(measures.keys));
 		sayWhat();
 		Flame.update(changed, measures);
@@ -94,6 +136,7 @@ const Page = (() => {
 		const what = Object.keys(measures.keys)[event.key - 1];
 		const flip = name => State.set({[name]: State.state[name] ? "" : "1", zoom: ""});
 		const actions = {"/": () => byId("search").focus(), i: () => flip("invert"), l: () => flip("library"), t: toggleTheme,
+			m: () => chooseMemory(model.kind === "mapped" ? "heap" : "mapped"),
 			"?": () => byId("keys").showModal(), Escape: escape};
 		if (what)
 			State.set({key: what});
@@ -125,7 +168,7 @@ const Page = (() => {
 			state.key = known[model.key] && !compared ? model.key : "live";
 		if (!["module", "growth", "name"].includes(state.colour))
 			state.colour = compared ? "growth" : "module";
-		if (!Groups.KINDS.some(([kind]) => kind === state.group))
+		if (!Groups.kindsOf(model).includes(state.group))
 			state.group = "site";
 		return state.key !== key;
 	}
@@ -155,21 +198,30 @@ const Page = (() => {
 
 	// Takes over what a newer page of the same process has, and keeps what is chosen.  False: not now.
 	async function renew(made) {
-		const newer = Model.make(await Data.load(made.getElementById("data")));
-		if (Timeline.busy() || newer.sides.length !== model.sides.length)
+		const newModels = Model.make(await Data.load(made.getElementById("data"))), isMapped = model.kind === "mapped";
+		const newer = isMapped ? newModels.mapped : newModels.heap;
+		if (Timeline.busy() || !newer || newer.sides.length !== model.sides.length)
 			return false;
 		const renamed = renaming(model, newer), zoom = Flame.zoomPath();
 		Flame.renew(newer, renamed);
 		State.rename({zoom: renamed.path(zoom).map(f => f.toString(36)).join(".")});
+		const isOffered = Boolean(models.mapped) === Boolean(newModels.mapped), labels = of => Object.keys(Measures.labels(of)).join();
+		const isSame = labels(model) === labels(newer);
+		models = newModels;
 		model = newer;
-		for (const part of [Intervals, Timeline, Source, Verdicts, Stacks, Charts])
+		for (const part of [Intervals, Timeline, Source, Verdicts, Stacks])
 			part.renew(model);
+		Charts.renew(models.heap);
+		if (!isOffered)
+			offerMemory();
+		if (!isSame)
+			offerKeys();
 		measures = Measures.compute(model, Intervals.all(), State.state.key);
 		Table.renew(model, measures);
 		document.title = document.querySelector("h1").textContent = made.title;
 		for (const id of ["answer", "facts-list"])
 			byId(id).replaceChildren(...made.getElementById(id).childNodes);
-		figures(model.sides);
+		figures(models.heap);
 		Timeline.show();
 		Timeline.say(measures);
 		update(new Set(Object.keys(State.state).filter(name => !["theme", "zoom", ...Intervals.NAMES].includes(name))));
@@ -180,16 +232,24 @@ const Page = (() => {
 		const started = performance.now();
 		State.read();
 		showTheme();
-		model = Model.make(await Data.load(byId("data")));
+		models = Model.make(await Data.load(byId("data")));
+		model = models.heap;
 		Intervals.begin(model);
-		settle();
-		figures(model.sides);
-		setWhat = Dom.choice(byId("what"), Object.entries(Measures.labels(model)).map(([key, {label}]) => [key, label]), key => State.set({key}));
+		figures(models.heap);
 		for (const part of [Timeline, Flame, Source, Verdicts, Stacks, Table, Charts])
 			part.begin(model);
+		offerMemory();
+		offerKeys();
+		if (wanted() !== model)
+			useModel(wanted());
+		settle();
 		document.body.classList.add("ready");
 		update(everything());
 		State.watch(changed => {
+			if (wanted() !== model) {
+				useModel(wanted());
+				changed = everything();
+			}
 			if (settle())
 				changed.add("key");
 			update(changed);

@@ -119,7 +119,9 @@ const Stacks = (() => {
 				" before, " + text(measures.after[stack]) + " after"}));
 		}
 		if (key !== "live")
-			rest.push(Units.bytes(measures.live[stack]) + " live");
+			rest.push(Units.bytes(measures.live[stack]) + " " + Model.words(model).live);
+		if (model.kind === "mapped" && measures.calls)
+			rest.push(plural(measures.calls[stack], "call") + ", " + Units.bytes(s.alloc_bytes[stack]) + " mapped in all");
 		if (measures.blocks)
 			rest.push(plural(measures.blocks[stack], "block") + " live", plural(s.alloc_blocks[stack], "call") + ", " +
 				Units.bytes(s.alloc_bytes[stack]) + " allocated");

@@ -2,7 +2,7 @@
 // state.js - what the page shows, and the same as the fragment of its address, so that a view can be kept and sent.
 const State = (() => {
 	"use strict";
-	const DEFAULTS = {key: "", since: "", until: "", since_before: "", until_before: "", link: "", colour: "", invert: "", library: "", zoom: "",
+	const DEFAULTS = {memory: "", key: "", since: "", until: "", since_before: "", until_before: "", link: "", colour: "", invert: "", library: "", zoom: "",
 		search: "", group: "site", sort: "", filter: "", verdict: "", row: "", theme: ""};
 	const state = {...DEFAULTS};
 	const watchers = [];

@@ -72,7 +72,8 @@ const Strip = (() => {
 		}
 
 		plot() {
-			const width = this.canvas.clientWidth - LEFT - RIGHT, height = this.canvas.clientHeight, rate = height < 200 ? 28 : 44;
+			const width = this.canvas.clientWidth - LEFT - RIGHT, height = this.canvas.clientHeight;
+			const rate = this.side.kind === "mapped" ? 0 : height < 200 ? 28 : 44; /* how often a program maps is not known over time */
 			const rateTop = height - AXIS - rate;
 			return {left: LEFT, width: Math.max(1, width), top: TOP, bottom: rateTop - GAP, rateTop, rateBottom: height - AXIS, rate};
 		}
@@ -167,8 +168,19 @@ const Strip = (() => {
 				ctx.fillText(Units.bytes(most) + "/s", p.left - 8, p.rateTop + 6);
 		}
 
+		// Of what the program maps itself it is not known when most was: there the highest point has the mark.
+		peakAt() {
+			const {totals: {peak_bytes, peak_ns}, points: {time, live}} = this.side;
+			if (peak_ns !== null)
+				return {ns: peak_ns, bytes: peak_bytes};
+			const at = live.indexOf(Math.max(...live));
+			return {ns: time[at], bytes: live[at]};
+		}
+
 		drawPeak(ctx, p) {
-			const {peak_bytes, peak_ns} = this.side.totals, x = this.toX(p, peak_ns), y = p.bottom - (p.bottom - p.top) * peak_bytes / this.most;
+			if (!this.side.totals.peak_bytes)
+				return;
+			const {ns, bytes} = this.peakAt(), x = this.toX(p, ns), y = p.bottom - (p.bottom - p.top) * bytes / this.most;
 			ctx.fillStyle = colour(this.tone);
 			ctx.beginPath();
 			ctx.arc(x, y, 3.5, 0, 7);
@@ -176,7 +188,7 @@ const Strip = (() => {
 			ctx.font = Dom.font(11.5, 600);
 			ctx.strokeStyle = colour("card");
 			ctx.lineWidth = 3;
-			label(ctx, p, x, y - 9, "peak " + Units.bytes(peak_bytes), this.tone);
+			label(ctx, p, x, y - 9, (this.side.totals.peak_ns === null ? "at most " : "peak ") + Units.bytes(this.side.totals.peak_bytes), this.tone);
 		}
 
 		drawMarks(ctx, p) {

@@ -10,6 +10,7 @@ const Table = (() => {
 		alloc: {label: "allocated", text: Units.bytes}, calls: {label: "calls", text: Units.count},
 		temporary: {label: "temporary", text: Units.count}, self: {label: "itself"},
 		freed: {label: "freed", text: Units.bytes}, net: {label: "net", text: v => Units.signed(v, Units.bytes), signed: true},
+		resident: {label: "resident", text: Units.bytes},
 		before: {label: "before"}, after: {label: "after"},
 		verdict: {label: "verdict"}, rate: {label: "rate"}, since: {label: "since"},
 		name: {label: "name"}, where: {label: "where"}
@@ -18,15 +19,23 @@ const Table = (() => {
 
 	const VERDICT = ["verdict", "rate", "since"];
 
+	const WHOLE = ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
+	const MAPPED = ["live", "growth", "resident", "peak", "alloc", "calls"];
+	const MAPPED_LABELS = {live: "mapped", alloc: "in all", peak: "at most"};
+
+	// The figures of the whole time that are known.
+	const whole = () => (model.kind === "mapped" ? MAPPED : WHOLE).filter(column => measures[column]);
+
 	function columnsOf(kind) {
+		const {key} = State.state, verdict = Verdicts.any(kind);
 		if (kind === "thread")
 			return ["alloc", "calls", "freed", "net", "temporary", "name", "where"];
 		if (measures.compared) {
-			const others = (measures.timed ? Object.keys(measures.keys) : ["live", "peak", "alloc", "calls", "temporary"]).filter(column => column !== State.state.key);
-			return [State.state.key, "before", "after", ...others, ...(Verdicts.any(kind) ? ["verdict"] : []), "name", "where"];
+			const others = (measures.timed ? Object.keys(measures.keys) : whole().filter(column => column !== "blocks")).filter(column => column !== key);
+			return [key, "before", "after", ...others, ...(verdict ? ["verdict"] : []), "name", "where"];
 		}
-		const timed = measures.timed ? ["live", "growth", "alloc"] : ["live", "blocks", "growth", "peak", "alloc", "calls", "temporary"];
-		return [...timed, ...(kind === "function" ? ["self"] : []), ...(Verdicts.any(kind) ? VERDICT : []), "name", "where"];
+		return [...(measures.timed ? ["live", "growth", "alloc"] : whole()), ...(kind === "function" ? ["self"] : []), ...(verdict ? VERDICT : []),
+			"name", "where"];
 	}
 
 	function textOf(column, row) {
@@ -87,7 +96,8 @@ const Table = (() => {
 
 	function drawHead(columns) {
 		const sorted = sortColumn(), up = State.state.sort.endsWith("-up");
-		const label = column => column === "self" ? measures.keys[State.state.key].label.toLowerCase() + " itself" : COLUMNS[column].label;
+		const named = column => model.kind === "mapped" && MAPPED_LABELS[column] || COLUMNS[column].label;
+		const label = column => column === "self" ? measures.keys[State.state.key].label.toLowerCase() + " itself" : named(column);
 		head.style.gridTemplateColumns = template(columns);
 		head.replaceChildren(...columns.map(column => {
 			const arrow = column === sorted ? up !== isText(column) ? " \u25b4" : " \u25be" : "";
@@ -208,7 +218,7 @@ const Table = (() => {
 		byId("verdict").hidden = !Verdicts.any(group);
 		byId("verdict").value = Verdicts.CLASSES.includes(State.state.verdict) ? State.state.verdict : "";
 		selected = row === "" ? -1 : +row;
-		setGroup(group);
+		setGroup(group, Groups.kindsOf(model));
 		byId("table-note").textContent = Groups.NOTES[group] + (Verdicts.any(group) ? " " + verdictNote(group) : "");
 		if (document.activeElement !== byId("filter"))
 			byId("filter").value = State.state.filter;
@@ -231,6 +241,14 @@ const Table = (() => {
 		table = null;
 		if (was)
 			State.rename({row: numberOf(maker(State.state.group, measures).rows, was)});
+	}
+
+	// Another kind of memory.
+	function use(of) {
+		model = of;
+		maker = Groups.maker(model);
+		table = null;
+		body.scrollTop = 0;
 	}
 
 	function numberOf(list, was) {
@@ -256,5 +274,5 @@ const Table = (() => {
 		byId("table").replaceChildren(grid);
 	}
 
-	return {begin, renew, update, redraw, rows: () => rows.length};
+	return {begin, renew, use, update, redraw, rows: () => rows.length};
 })();

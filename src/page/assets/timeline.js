@@ -112,7 +112,8 @@ const Timeline = (() => {
 			const side = model.sides[number], {live} = Model.words(side);
 			strip.renew(side, {span, most, isBefore: isBefore(number), known: model.moments});
 			strip.canvas.setAttribute("aria-label", "Timeline" + (side.label ? " of " + side.label : "") + ": " + live + " bytes over " +
-				Units.duration(side.duration_ns) + ", peak " + Units.bytes(side.totals.peak_bytes) + " after " + Units.duration(side.totals.peak_ns));
+				Units.duration(side.duration_ns) + ", peak " + Units.bytes(side.totals.peak_bytes) +
+				(side.totals.peak_ns === null ? "" : " after " + Units.duration(side.totals.peak_ns)));
 		});
 		legend();
 	}
