@@ -10,6 +10,7 @@ import pytest
 
 import pmem_page
 import pmem_tool
+from test_page import large  # noqa: F401 (fixture)
 
 WHY_NOT = pmem_page.missing()
 pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason="the page is not tested: %s" % WHY_NOT)
@@ -210,3 +211,27 @@ def test_the_strips_fit_a_small_window(browser, pair):
 def test_two_strips_keep_nobody_out(browser, pair, scheme):
     browser.open(pair.page, "#since=200000000&until=700000000&link=apart&since_before=1&until_before=700000000", scheme=scheme)
     assert browser("axe") == []
+
+
+# -- large ones -----------------------------------------------------------------------------------------
+INTERACTIONS = {
+    "one interval for both": "State.set({since: '1', until: String(Page.model().sides[0].duration_ns / 2)})",
+    "one of each": "State.set({link: 'apart', since_before: '1000', until_before: String(Page.model().sides[0].duration_ns / 3)})",
+    "growth": "State.set({key: 'growth'})",
+    "functions": "State.set({group: 'function'})",
+    "whole time": "Intervals.clearAll()",
+}
+
+
+def test_a_large_comparison_stays_quick(browser, lib, large, capsys, tmp_path):  # noqa: F811
+    """Of two copies, as `test_a_large_profile_stays_quick` prints it."""
+    profile, = large.parent.glob("*/*.prof")
+    tool, copy = pmem_tool.Tool(lib, tmp_path), tmp_path / "copy.prof"
+    copy.write_bytes(profile.read_bytes())
+    assert tool("html", copy, profile, "-o", tmp_path / "pair.html").returncode == 0
+    ready = browser.open(tmp_path / "pair.html", "#key=alloc")
+    took = {name: browser("time", script=script) for name, script in INTERACTIONS.items()}
+    assert browser("heard") == [] and [browser.eval("Page.measures().totals." + key) for key in ("live", "alloc")] == [0, 0]
+    with capsys.disabled():
+        print("\n%d nodes twice: ready in %d ms; %s" % (browser.eval("Page.model().tree.count"), ready, ", ".join(
+            "%s %.0f ms, CPU %.0f" % (name, *times) for name, times in took.items())))

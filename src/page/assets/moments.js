@@ -51,10 +51,13 @@ const Moments = (() => {
 
 	// By call stack whether it counts.  What one side alone has may be what the timeline of the other side does not have: it is no change.
 	function know(model, into, isPart) {
-		const {node, side, count} = model.stacks, unseen = new Uint8Array(model.tree.count), seen = new Uint8Array(model.tree.count);
-		const known = new Uint8Array(count);
-		for (let i = 0; i < count; i++) {
+		const {node, side, count} = model.stacks, known = new Uint8Array(count);
+		for (let i = 0; i < count; i++)
 			known[i] = into.hasSeries[i] ? into.isThere[i] : isPart[side[i]] ? 0 : 1;
+		if (isPart[0] === isPart[1])
+			return known;
+		const unseen = new Uint8Array(model.tree.count), seen = new Uint8Array(model.tree.count);
+		for (let i = 0; i < count; i++) {
 			if (known[i])
 				seen[node[i]] |= 1 << side[i];
 			else if (!into.hasSeries[i])
@@ -90,13 +93,14 @@ const Moments = (() => {
 			readSeries(model, s, intervals[s], into);
 			return readOthers(model, s, isPart, into);
 		});
-		const known = know(model, into, isPart.live), knownFlow = know(model, into, isPart.flow);
+		const known = know(model, into, isPart.live), isSame = String(isPart.live) === String(isPart.flow);
+		const knownFlow = isSame ? known : know(model, into, isPart.flow);
 		leaveOut(known, into.live);
 		leaveOut(knownFlow, into.growth, into.alloc);
 		for (const [s, side] of sides.entries())
 			for (const name of ["live", "growth", "alloc"])
 				side[name] = sum(into[name], first[s], ends[s]);
-		for (let i = 0; i < count; i++)
+		for (let i = 0; !isSame && i < count; i++)
 			known[i] |= knownFlow[i];
 		return {live: into.live, growth: into.growth, alloc: into.alloc, known, sides};
 	}
