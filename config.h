@@ -30,8 +30,8 @@
 #define PMEM_SNAPSHOT_SHARE 10
 #endif
 
-/* Milliseconds between two points of the timeline at first, 1 or more; the time doubles whenever a point
- * for each no longer fits in; 0 = no timeline. (env) */
+/* Milliseconds between two points of the timeline, 1 or more; of a long run older points are thinned out;
+ * 0 = no timeline. (env) */
 #ifndef PMEM_TIMELINE_MS
 #define PMEM_TIMELINE_MS 250
 #endif

@@ -181,10 +181,38 @@ def test_an_interval_has_its_share_of_the_growth(grown, tool):
     document = report(tool, grown, "--since", "1s", "--until", "2s")
     first, last = shift(document, steps)
     growing = stack_of(document, "grow")
-    low = live_at(steps, 2e9 + first - 150e6) - live_at(steps, 1e9 + last)
-    high = live_at(steps, 2e9 + last) - live_at(steps, 1e9 + first - 150e6)
+    interval = document["interval"]
+    since, until = interval["since_ns"], interval["until_ns"]
+    assert (interval["asked_since_ns"], interval["asked_until_ns"]) == (10 ** 9, 2 * 10 ** 9)
+    complete = [p["time_ns"] for p in document["timeline"] if p["alloc_blocks"]]
+    assert since == min(complete, key=lambda t: abs(t - 10 ** 9)) and until == min(complete, key=lambda t: abs(t - 2 * 10 ** 9))
+    low = live_at(steps, until + first - 20e6) - live_at(steps, since + last + 20e6)
+    high = live_at(steps, until + last + 20e6) - live_at(steps, since + first - 20e6)
     assert low <= growing["growth_bytes"] <= high
     assert growing["live_bytes"] == STEPS * STEP
+    assert growing["growth_over_ns"] == until - since
+
+
+def test_the_latest_of_many_samples_is_there(run, tool, program, lib):
+    """More points than a call stack has room for samples: of the last moments each is kept, of others it is said over how long a change was."""
+    result = run([program, 150], env={"PMEM_TIMELINE_MS": "5"})
+    assert result.code == 0
+    whole = report(tool, result)
+    duration = whole["process"]["duration_ns"]
+    samples = stack_of(whole, "grow")["samples"]
+    points = [p["time_ns"] for p in whole["timeline"] if p["alloc_blocks"]]
+    assert len(points) > 150 > len(samples) and any(s["gap"] for s in samples)
+    assert not any(s["gap"] for s in samples[-5:])
+    for milliseconds in (100, 400, 1600):
+        document = report(tool, result, "--since", "-%dms" % milliseconds)
+        growing = stack_of(document, "grow")
+        asked = duration - document["interval"]["since_ns"]
+        assert abs(growing["growth_over_ns"] - asked) <= 0.15 * asked
+        since = duration - growing["growth_over_ns"]
+        before = max((s for s in samples if s["time_ns"] <= since), key=lambda s: s["time_ns"])
+        assert growing["growth_bytes"] == growing["live_bytes"] - before["live_bytes"]
+    text = " ".join(tool("report", pmem_report.find(result.folder)[0], "--since", "-400ms").stdout.decode().split())
+    assert re.search(r"From \S+ to \S+, in the last \d+(\.\d+)? ms, the live bytes changed by \+", text)
 
 
 def test_a_buffer_that_only_grows_is_never_seen_freed(run, tool, programs):

@@ -234,7 +234,7 @@ struct format_header {
 	_Atomic uint64_t snapshot_ns; /* spent in snapshots of the log */
 	_Atomic uint64_t timeline_ns; /* spent in the timeline */
 	_Atomic uint64_t snapshot_count;
-	_Atomic uint64_t interval_ns; /* least time between two points now */
+	_Atomic uint64_t interval_ns; /* points are no further apart, but for times without events */
 	/* Number in the file of the block that holds the nth further part of the directory; 0 = none yet. */
 	_Atomic uint32_t directories[FORMAT_DIRECTORIES];
 	/* Names of code of module 0 that the tool has added to the file of an ended process; written last. */
@@ -428,7 +428,8 @@ struct format_sample {
 /* Some of a call stack's samples.  Call stacks that never held much have none. */
 struct format_series {
 	_Atomic uint32_t stack_id; /* 0: the slot is empty */
-	uint32_t reserved;
+	_Atomic uint32_t
+		gaps; /* bit i: between samples[i] and the one before it in time there were others */
 	struct format_sample samples[FORMAT_SAMPLES];
 };
 

@@ -10,9 +10,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "libpmem/loss.h"
 #include "libpmem/store.h"
+#include "libpmem/thinning.h"
 
 enum { POINTS_MIN = 16 }; /* with fewer slots than that there is no timeline */
 
@@ -23,49 +25,48 @@ static struct {
 	uint32_t used;
 	uint32_t capacity; /* slots that there can be: fewer than POINTS_MAX when memory is exhausted */
 	uint16_t order[POINTS_MAX];
-	uint16_t dropped[POINTS_MAX]; /* only inside thin() */
+	/* Only inside thin(). */
+	uint16_t dropped[POINTS_MAX];
+	bool drop[POINTS_MAX];
 } points;
 
-static uint64_t time_of(uint16_t slot)
+static uint64_t time_of(uint32_t i)
 {
-	const struct format_point *point = store_item(FORMAT_POINTS, sizeof(*point), slot);
+	const struct format_point *point = store_item(FORMAT_POINTS, sizeof(*point),
+						      points.order[i]);
 
 	return point ? atomic_load_explicit(&point->time_ns, memory_order_relaxed) : 0;
 }
 
-static void set_interval(uint64_t interval_ns)
+static void say_interval(uint64_t interval_ns)
 {
-	points.interval_ns = interval_ns;
-	atomic_store_explicit(&store_head()->interval_ns, interval_ns, memory_order_relaxed);
+	_Atomic uint64_t *said = &store_head()->interval_ns;
+
+	if (interval_ns > atomic_load_explicit(said, memory_order_relaxed))
+		atomic_store_explicit(said, interval_ns, memory_order_relaxed);
 }
 
-/* Keeps the oldest point of each cell, and the newest of all. */
-static void drop_crowded(void)
+/* Frees an eighth of the slots: what it costs is spread over as many points. */
+static void thin(void)
 {
+	const struct thinning thinning = {.time_at = time_of,
+					  .count = points.kept,
+					  .most = points.used / 8 * 7,
+					  .drop = points.drop};
 	uint32_t i, kept = 0, dropped = 0;
-	uint64_t last_cell = UINT64_MAX;
+	uint64_t spacing_ns;
 
-	for (i = 0; i < points.kept; i++) {
-		uint64_t cell = time_of(points.order[i]) / points.interval_ns;
-
-		if (cell != last_cell || i + 1 == points.kept)
-			points.order[kept++] = points.order[i];
-		else
+	memset(points.drop, 0, sizeof(points.drop));
+	thinning_choose(&thinning, &spacing_ns);
+	for (i = 0; i < points.kept; i++)
+		if (points.drop[i])
 			points.dropped[dropped++] = points.order[i];
-		last_cell = cell;
-	}
+		else
+			points.order[kept++] = points.order[i];
 	points.kept = kept;
 	for (i = 0; i < dropped; i++)
 		points.order[kept + i] = points.dropped[i];
-}
-
-/* Doubles the interval until a quarter of the slots is free: what it costs is spread over as many points. */
-static void thin(void)
-{
-	while (points.kept > points.used / 4 * 3 && points.interval_ns < UINT64_MAX / 4) {
-		set_interval(points.interval_ns * 2);
-		drop_crowded();
-	}
+	say_interval(spacing_ns);
 }
 
 /* Adds a slot to those in use.  Returns false when memory is exhausted. */
@@ -112,7 +113,8 @@ static void write_point(struct format_point *point, const struct points_values *
 
 void points_begin(uint64_t interval_ns)
 {
-	set_interval(interval_ns);
+	points.interval_ns = interval_ns;
+	say_interval(interval_ns);
 	points.last_ns = 0;
 	points.kept = 0;
 	points.used = 0;

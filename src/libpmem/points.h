@@ -2,9 +2,9 @@
 /*
  * points.h - the points of the timeline in the store: a bounded number, for any length of run.
  *
- * A point belongs to the cell time / interval.  When POINTS_MAX slots are in use the interval doubles, and of each cell only
- * the oldest point is kept, and the newest of all; the slots of the others are free to be written over, and
- * until then a reader sees them.  No point is ever moved: a kill loses at most the one being written.
+ * A point belongs to the cell time / interval.  When POINTS_MAX slots are in use some points are forgotten (thinning.h), never the first
+ * one or the latest: the last minutes keep all of theirs, and the whole run its shape.  The slots of the others are free to be written over,
+ * and until then a reader sees them.  No point is ever moved: a kill loses at most the one being written.
  *
  * All under LOCK_TIMELINE, but for points_begin() while there is one thread.
  */

@@ -19,6 +19,7 @@
 #include "libpmem/settings.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
+#include "libpmem/thinning.h"
 #include "libpmem/tree.h"
 
 enum {
@@ -28,8 +29,6 @@ enum {
 	SLAB_GROUPS = 42,
 	SEARCH = 256, /* chunks looked at for one that can be taken over */
 	STACK_SAMPLES = SERIES_STACK_CHUNKS * FORMAT_SAMPLES,
-	ROOM_PARTS = 10, /* samples are at least 10 / 7 of what the room would allow apart: see is_too_close() */
-	ROOM_SPREAD = 7,
 	LINKS_SIZE = SERIES_CHUNKS_MAX * sizeof(uint32_t),
 };
 
@@ -63,6 +62,9 @@ static struct {
 	uint32_t count;	 /* chunks taken from the store */
 	uint32_t hand;	 /* the chunk that is next in the search */
 	bool full;	 /* the store has no more */
+	/* Only inside thin(). */
+	struct format_series *thinned[SERIES_STACK_CHUNKS];
+	bool drop[STACK_SAMPLES];
 } series;
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -146,6 +148,7 @@ static void release(struct record *record)
 		atomic_store_explicit(&chunk->stack_id, 0, memory_order_relaxed);
 		for (int i = 0; i < FORMAT_SAMPLES; i++)
 			clear(&chunk->samples[i]);
+		atomic_store_explicit(&chunk->gaps, 0, memory_order_relaxed);
 		next = series.links[number - 1];
 		series.links[number - 1] = series.free;
 		series.free = number;
@@ -206,13 +209,19 @@ static uint32_t take_chunk(uint64_t least)
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static struct format_sample *sample_at(const struct record *record, uint32_t i)
+/* Where a sample is. */
+struct place {
+	struct format_series *chunk;
+	unsigned slot;
+};
+
+static struct place place_at(const struct record *record, uint32_t i)
 {
 	uint32_t number = record->first;
 
 	for (; i >= FORMAT_SAMPLES; i -= FORMAT_SAMPLES)
 		number = series.links[number - 1];
-	return &chunk_at(number)->samples[i];
+	return (struct place){chunk_at(number), i};
 }
 
 static void write_sample(struct format_sample *sample, const struct series_reading *reading)
@@ -224,30 +233,94 @@ static void write_sample(struct format_sample *sample, const struct series_readi
 	atomic_store_explicit(&sample->time_ns, reading->time_ns, memory_order_release);
 }
 
-static void copy_sample(struct format_sample *to, const struct format_sample *from)
+static bool is_gap(const struct place *place)
 {
-	const struct series_reading reading = {
-		.time_ns = atomic_load_explicit(&from->time_ns, memory_order_relaxed),
-		.live_bytes = atomic_load_explicit(&from->live_bytes, memory_order_relaxed),
-		.alloc_bytes = atomic_load_explicit(&from->alloc_bytes, memory_order_relaxed)};
-
-	write_sample(to, &reading);
+	return atomic_load_explicit(&place->chunk->gaps, memory_order_relaxed) >> place->slot & 1;
 }
 
-/* Drops every second sample.  What place i held was dropped, or has its new place already, when that is written over. */
+static void set_gap(const struct place *place, bool gap)
+{
+	_Atomic uint32_t *gaps = &place->chunk->gaps;
+	uint32_t others = atomic_load_explicit(gaps, memory_order_relaxed) & ~(1u << place->slot);
+
+	atomic_store_explicit(gaps, others | (uint32_t)gap << place->slot, memory_order_relaxed);
+}
+
+/* --- thinning -------------------------------------------------------------------------------- */
+
+static void find_chunks(const struct record *record)
+{
+	uint32_t number = record->first;
+
+	for (uint32_t i = 0; number; i++, number = series.links[number - 1])
+		series.thinned[i] = chunk_at(number);
+}
+
+static struct place thinned_at(uint32_t i)
+{
+	return (struct place){series.thinned[i / FORMAT_SAMPLES], i % FORMAT_SAMPLES};
+}
+
+static uint64_t thinned_time_at(uint32_t i)
+{
+	struct place place = thinned_at(i);
+
+	return atomic_load_explicit(&place.chunk->samples[place.slot].time_ns, memory_order_relaxed);
+}
+
+/* The place that is written may look as if samples were dropped before it, for a moment, never the other way round. */
+static void move_sample(uint32_t to, uint32_t from)
+{
+	const struct place new = thinned_at(to), old = thinned_at(from);
+	const struct format_sample *sample = &old.chunk->samples[old.slot];
+	const struct series_reading reading = {
+		.time_ns = atomic_load_explicit(&sample->time_ns, memory_order_relaxed),
+		.live_bytes = atomic_load_explicit(&sample->live_bytes, memory_order_relaxed),
+		.alloc_bytes = atomic_load_explicit(&sample->alloc_bytes, memory_order_relaxed)};
+
+	set_gap(&new, true);
+	write_sample(&new.chunk->samples[new.slot], &reading);
+	set_gap(&new, is_gap(&old));
+}
+
+/* Before any is dropped. */
+static void mark_gaps(uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		struct place place = thinned_at(i);
+
+		if (series.drop[i - 1] && !series.drop[i])
+			set_gap(&place, true);
+	}
+}
+
+/* Drops what is worth least.  What place i held was dropped, or has its new place already, when that is written over. */
 static void thin(struct record *record)
 {
-	uint32_t i, kept = 0, newest = record->samples - 1u;
+	const struct thinning thinning = {.time_at = thinned_time_at,
+					  .count = record->samples,
+					  .most = record->samples * 7u / 8,
+					  .drop = series.drop};
+	uint32_t i, kept = 0, count = record->samples;
+	uint64_t ignored;
 
-	for (i = 0; i <= newest; i++) {
-		if (i % 2 && i != newest)
+	memset(series.drop, 0, sizeof(series.drop));
+	find_chunks(record);
+	thinning_choose(&thinning, &ignored);
+	mark_gaps(count);
+	for (i = 0; i < count; i++) {
+		if (series.drop[i])
 			continue;
 		if (kept != i)
-			copy_sample(sample_at(record, kept), sample_at(record, i));
+			move_sample(kept, i);
 		kept++;
 	}
-	for (i = kept; i <= newest; i++)
-		clear(sample_at(record, i));
+	for (i = kept; i < count; i++) {
+		struct place place = thinned_at(i);
+
+		clear(&place.chunk->samples[place.slot]);
+		set_gap(&place, false);
+	}
 	record->samples = (uint16_t)kept;
 }
 
@@ -278,34 +351,15 @@ static bool make_room(struct record *record, uint32_t id, uint64_t least)
 	return true;
 }
 
-static uint64_t time_at(const struct record *record, uint32_t i)
-{
-	return atomic_load_explicit(&sample_at(record, i)->time_ns, memory_order_relaxed);
-}
-
-/* True if the call stack has all the chunks that it may have, and its newest sample is so close to the one before it that samples at
- * such distances since the first would not find room: then it makes way.  So they stay evenly spread over the whole time; if each reading
- * were kept, halving again and again would leave the latest ones only. */
-static bool is_too_close(const struct record *record, uint64_t time_ns)
-{
-	uint32_t room = record->chunks * FORMAT_SAMPLES;
-	uint64_t distance;
-
-	if (record->samples < 2 || (record->chunks < SERIES_STACK_CHUNKS && !series.full))
-		return false;
-	distance = time_at(record, record->samples - 1u) - time_at(record, record->samples - 2u);
-	return distance < (time_ns - time_at(record, 0)) / room * ROOM_PARTS / ROOM_SPREAD;
-}
-
 /* The place for one more sample, or NULL. */
-static struct format_sample *next_place(struct record *record, const struct series_reading *reading,
-					uint32_t id, uint64_t least)
+static struct format_sample *next_place(struct record *record, uint32_t id, uint64_t least)
 {
-	if (is_too_close(record, reading->time_ns))
-		return sample_at(record, record->samples - 1u);
+	struct place place;
+
 	if (!make_room(record, id, least))
 		return NULL;
-	return sample_at(record, record->samples++);
+	place = place_at(record, record->samples++);
+	return &place.chunk->samples[place.slot];
 }
 
 void series_note(uint32_t stack_id, const struct series_reading *reading, uint64_t least)
@@ -318,7 +372,7 @@ void series_note(uint32_t stack_id, const struct series_reading *reading, uint64
 		return;
 	if (!record)
 		record = make(stack_id);
-	place = record ? next_place(record, reading, stack_id, least) : NULL;
+	place = record ? next_place(record, stack_id, least) : NULL;
 	if (!place) {
 		loss_add(FORMAT_LOSS_TIMELINE, 1);
 		return;

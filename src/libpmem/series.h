@@ -3,8 +3,8 @@
  * series.h - live bytes of single call stacks over time, in the store: a bounded number of samples.
  *
  * Samples lie in chunks (struct format_series).  A call stack has at most SERIES_STACK_CHUNKS of them; when they are full
- * every second sample is dropped, but never the first or the newest; from then on a new sample takes the place of the newest one until that is
- * as far from the one before it as the others are apart.  All together have SERIES_CHUNKS_MAX; when those are
+ * an eighth of the samples is dropped (thinning.h), but never the first or the latest ones, and those behind what was dropped are marked:
+ * what a call stack held in such a gap is not known.  All together have SERIES_CHUNKS_MAX; when those are
  * used, the chunks of a call stack that never held as much as is worth a sample now are taken over.  Where none
  * is found a call stack must do with the chunks it has, and one without loses the sample (FORMAT_LOSS_TIMELINE).
  *
@@ -15,7 +15,7 @@
 #define PMEM_LIBPMEM_SERIES_H
 #include <stdint.h>
 
-enum { SERIES_STACK_CHUNKS = 16, SERIES_CHUNKS_MAX = 128 * 1024 };
+enum { SERIES_STACK_CHUNKS = 24, SERIES_CHUNKS_MAX = 128 * 1024 };
 
 struct series_reading {
 	uint64_t time_ns; /* > 0, never earlier than in a reading before */

@@ -30,6 +30,23 @@ bool diff_side_is_timed(const struct diff_side *side)
 	return side->time_ns < side->profile->duration_ns;
 }
 
+uint64_t diff_side_moment(const struct diff_side *side)
+{
+	return diff_side_is_timed(side) ? side->time_ns : side->profile->duration_ns;
+}
+
+bool diff_is_exact(const struct diff *diff)
+{
+	for (unsigned side = 0; side < DIFF_SIDES; side++) {
+		const struct sites_counts *sum = &diff->sums[side];
+		uint64_t moment_ns = diff_side_moment(&diff->query.sides[side]);
+
+		if (sum->most_ns && (sum->least_ns != moment_ns || sum->most_ns != moment_ns))
+			return false;
+	}
+	return true;
+}
+
 static uint64_t change_of(uint64_t a, uint64_t b)
 {
 	return b - a;
@@ -53,21 +70,10 @@ unsigned diff_shown_side(const struct diff_row *row)
 	return row->stack[DIFF_B] != DIFF_NONE ? DIFF_B : DIFF_A;
 }
 
-static void add(struct sites_counts *sum, const struct sites_counts *counts)
-{
-	sum->live_bytes += counts->live_bytes;
-	sum->live_count += counts->live_count;
-	sum->alloc_bytes += counts->alloc_bytes;
-	sum->alloc_count += counts->alloc_count;
-	sum->temporary_count += counts->temporary_count;
-	sum->peak_bytes = (int64_t)((uint64_t)sum->peak_bytes + (uint64_t)counts->peak_bytes);
-	sum->peak_count = (int64_t)((uint64_t)sum->peak_count + (uint64_t)counts->peak_count);
-}
-
 static void add_row(struct diff_row *sum, const struct diff_row *row)
 {
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		add(&sum->counts[side], &row->counts[side]);
+		sites_add(&sum->counts[side], &row->counts[side]);
 		sum->stack_count[side] += row->stack_count[side];
 	}
 	sum->inexact |= row->inexact;
@@ -129,7 +135,9 @@ static struct sites_counts state_at(const struct diff_side *side, uint32_t serie
 
 	growth_at(side->profile, &side->profile->series[series], side->time_ns, &value);
 	return (struct sites_counts){.live_bytes = value.live_bytes,
-				     .alloc_bytes = value.alloc_bytes};
+				     .alloc_bytes = value.alloc_bytes,
+				     .least_ns = value.time_ns,
+				     .most_ns = value.time_ns};
 }
 
 bool diff_needs_series(const struct diff *diff, unsigned index)
@@ -159,7 +167,9 @@ static struct sites_counts counts_of(const struct build *build, unsigned index, 
 	counts = last_state(&side->profile->stacks[stack].counts);
 	if (build->diff->is_timed)
 		counts = (struct sites_counts){.live_bytes = counts.live_bytes,
-					       .alloc_bytes = counts.alloc_bytes};
+					       .alloc_bytes = counts.alloc_bytes,
+					       .least_ns = side->profile->duration_ns,
+					       .most_ns = side->profile->duration_ns};
 	return counts;
 }
 
@@ -200,7 +210,7 @@ static void add_stack(struct build *build, unsigned index, uint32_t stack)
 		row->stack[index] = stack;
 	row->stack_count[index]++;
 	row->inexact |= from->inexact;
-	add(&row->counts[index], &counts);
+	sites_add(&row->counts[index], &counts);
 }
 
 /* Drops rows without call stacks, and those whose other side may be what the series do not have. */
@@ -338,7 +348,7 @@ static void measure(struct diff *diff)
 		for (unsigned side = 0; side < DIFF_SIDES; side++) {
 			uint64_t bytes = row->counts[side].alloc_bytes;
 
-			add(&diff->sums[side], &row->counts[side]);
+			sites_add(&diff->sums[side], &row->counts[side]);
 			if (state == DIFF_MATCHED)
 				quality->matched_bytes[side] += bytes;
 		}

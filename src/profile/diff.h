@@ -81,6 +81,12 @@ void diff_free(struct diff *diff);
 /* True if the moment of a side is before the end. */
 bool diff_side_is_timed(const struct diff_side *side);
 
+/* That moment, or the end, since start. */
+uint64_t diff_side_moment(const struct diff_side *side);
+
+/* True if all samples are of the moments compared: no older ones were dropped there. */
+bool diff_is_exact(const struct diff *diff);
+
 /* True if call stacks without a series are left out on a side: it is of a moment, or compared with a moment of the same profile. */
 bool diff_needs_series(const struct diff *diff, unsigned index);
 

@@ -11,6 +11,7 @@
 
 #include "profile/diff.h"
 #include "profile/find.h"
+#include "profile/growth.h"
 #include "profile/when.h"
 
 static bool is_end(const char *time)
@@ -80,6 +81,8 @@ bool diff_moment_time(const struct profile *profile, const char *time, uint64_t 
 		*time_ns = DIFF_END;
 		return true;
 	}
-	return when_parse(profile, time, time_ns, &reason) ||
-	       error_set(err, "%s@%s", profile->path, reason.text);
+	if (!when_parse(profile, time, time_ns, &reason))
+		return error_set(err, "%s@%s", profile->path, reason.text);
+	*time_ns = growth_moment(profile, *time_ns);
+	return true;
 }

@@ -23,7 +23,7 @@ void diff_moment_free(struct diff_moment *moment);
 /* True if both are of one file, which is to be opened once: two states of a running process would not be two moments of one profile. */
 bool diff_moment_is_one_file(const struct diff_moment *a, const struct diff_moment *b);
 
-/* The time since start: DIFF_END for "end" and NULL, else as when_parse(). */
+/* The time since start: DIFF_END for "end" and NULL, else the moment nearest to that of when_parse() at which the timeline knows all. */
 bool diff_moment_time(const struct profile *profile, const char *time, uint64_t *time_ns,
 		      struct error *err);
 

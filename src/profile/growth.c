@@ -289,17 +289,85 @@ const char *growth_word(const struct growth *growth)
 	return growth->freed_at_end ? "grew" : growth_kind_name(growth->kind);
 }
 
-void growth_at(const struct profile *profile, const struct profile_series *series, uint64_t time_ns,
-	       struct growth_value *value)
+/* --- moments --------------------------------------------------------------------------------- */
+
+/* True if all call stacks were looked at for a point: then it has the sums.  Of what the program maps itself there are none. */
+static bool is_complete(const struct profile *profile, const struct profile_point *point)
+{
+	return profile->is_mapped || point->alloc_count;
+}
+
+/* The index of the first point that is later. */
+static uint32_t point_after(const struct profile *profile, uint64_t time_ns)
+{
+	uint32_t low = 0, high = profile->point_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (profile->points[middle].time_ns <= time_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* True in a time without events, in which all stays as it is. */
+static bool is_quiet(const struct profile *profile, uint32_t after)
+{
+	uint64_t interval_ns = atomic_load_explicit(&profile->header.interval_ns,
+						    memory_order_relaxed);
+	uint64_t until_ns = after < profile->point_count ? profile->points[after].time_ns
+							 : profile->duration_ns;
+
+	return after > 0 && is_complete(profile, &profile->points[after - 1]) &&
+	       until_ns - profile->points[after - 1].time_ns > GAP * interval_ns;
+}
+
+uint64_t growth_moment(const struct profile *profile, uint64_t time_ns)
+{
+	uint32_t after = point_after(profile, time_ns), before = after;
+	uint64_t early = 0, late = profile->duration_ns;
+
+	if (time_ns >= late || !profile->point_count || is_quiet(profile, after))
+		return time_ns;
+	while (before > 0 && !is_complete(profile, &profile->points[before - 1]))
+		before--;
+	while (after < profile->point_count && !is_complete(profile, &profile->points[after]))
+		after++;
+	if (before > 0)
+		early = profile->points[before - 1].time_ns;
+	if (after < profile->point_count && profile->points[after].time_ns < late)
+		late = profile->points[after].time_ns;
+	return time_ns - early <= late - time_ns ? early : late;
+}
+
+/* --- call stacks ----------------------------------------------------------------------------- */
+
+static struct growth_value value_of(const struct profile_sample *sample, uint64_t time_ns)
+{
+	return (struct growth_value){sample->live_bytes, sample->alloc_bytes, time_ns};
+}
+
+/* True if it is the end's: what is known then. */
+static bool is_end(const struct profile *profile, const struct profile_series *series,
+		   uint64_t time_ns, struct growth_value *value)
+{
+	const struct profile_counts *counts = &profile->stacks[series->stack].counts;
+
+	if (time_ns < profile->duration_ns)
+		return false;
+	*value = (struct growth_value){profile_live_bytes(counts), counts->alloc_bytes,
+				       profile->duration_ns};
+	return true;
+}
+
+/* The index of the first sample that is later. */
+static uint32_t sample_after(const struct profile_series *series, uint64_t time_ns)
 {
 	uint32_t low = 0, high = series->count;
 
-	if (time_ns >= profile->duration_ns) {
-		const struct profile_counts *counts = &profile->stacks[series->stack].counts;
-
-		*value = (struct growth_value){profile_live_bytes(counts), counts->alloc_bytes};
-		return;
-	}
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -308,14 +376,41 @@ void growth_at(const struct profile *profile, const struct profile_series *serie
 		else
 			high = middle;
 	}
-	*value = (struct growth_value){0, 0};
-	if (low > 0)
-		*value = (struct growth_value){series->samples[low - 1].live_bytes,
-					       series->samples[low - 1].alloc_bytes};
+	return low;
+}
+
+void growth_at(const struct profile *profile, const struct profile_series *series, uint64_t time_ns,
+	       struct growth_value *value)
+{
+	uint32_t after = sample_after(series, time_ns);
+	const struct profile_sample *samples = series->samples;
+
+	if (is_end(profile, series, time_ns, value))
+		return;
+	if (after == 0)
+		*value = (struct growth_value){0, 0, time_ns};
+	else if (after == series->count || !samples[after].gap)
+		*value = value_of(&samples[after - 1], time_ns);
+	else if (time_ns - samples[after - 1].time_ns <= samples[after].time_ns - time_ns)
+		*value = value_of(&samples[after - 1], samples[after - 1].time_ns);
+	else
+		*value = value_of(&samples[after], samples[after].time_ns);
+}
+
+void growth_before(const struct profile *profile, const struct profile_series *series,
+		   uint64_t time_ns, struct growth_value *value)
+{
+	uint32_t after = sample_after(series, time_ns);
+
+	if (is_end(profile, series, time_ns, value))
+		return;
+	*value = (struct growth_value){0, 0, 0};
+	if (after > 0)
+		*value = value_of(&series->samples[after - 1], series->samples[after - 1].time_ns);
 }
 
 int64_t growth_change(const struct profile *profile, const struct profile_series *series,
-		      const struct growth_interval *interval)
+		      const struct growth_interval *interval, uint64_t *over_ns)
 {
 	struct growth_value before, after;
 	uint64_t distance_ns = atomic_load_explicit(&profile->header.interval_ns,
@@ -327,6 +422,9 @@ int64_t growth_change(const struct profile *profile, const struct profile_series
 		since_ns += distance_ns / 2;
 	growth_at(profile, series, since_ns, &before);
 	growth_at(profile, series, interval->until_ns, &after);
+	*over_ns = after.time_ns - before.time_ns;
+	if (before.time_ns == since_ns)
+		*over_ns += since_ns - interval->since_ns;
 	return (int64_t)(after.live_bytes - before.live_bytes);
 }
 

@@ -66,19 +66,28 @@ const char *growth_kind_name(enum growth_kind kind);
 /* The same as in the JSON: "grew" if it grew and most of that was freed at exit, so that nobody takes it for a leak. */
 const char *growth_word(const struct growth *growth);
 
+/* The moment nearest to a time of which all is known that the timeline knows: that of a point for which all call stacks were looked at,
+ * or any in a time without events.  0 and the profile's duration are such moments. */
+uint64_t growth_moment(const struct profile *profile, uint64_t time_ns);
+
 struct growth_value {
 	uint64_t live_bytes;
 	uint64_t alloc_bytes; /* since start */
+	uint64_t time_ns;     /* the moment at which that was so */
 };
 
-/* What a call stack held at a time: its latest sample not after it, nothing before its first one.  From the profile's
- * duration on it is the final state. */
+/* What a call stack held at a time: nothing before its first sample, and what the one before says until it changed.  Where samples were dropped
+ * in between, the nearest one that is left says what was, and when: nothing is made up.  From the profile's duration on it is the final state. */
 void growth_at(const struct profile *profile, const struct profile_series *series, uint64_t time_ns,
 	       struct growth_value *value);
 
-/* Change of a call stack's live bytes over the interval. */
+/* What its latest sample not after a time says: for what must not be later. */
+void growth_before(const struct profile *profile, const struct profile_series *series,
+		   uint64_t time_ns, struct growth_value *value);
+
+/* Change of a call stack's live bytes over the interval; *over_ns: how long it really took, as samples may be of other moments. */
 int64_t growth_change(const struct profile *profile, const struct profile_series *series,
-		      const struct growth_interval *interval);
+		      const struct growth_interval *interval, uint64_t *over_ns);
 
 /* The same per minute; 0 for an empty interval. */
 int64_t growth_per_minute(int64_t change, const struct growth_interval *interval);

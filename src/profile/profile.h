@@ -108,6 +108,7 @@ struct profile_sample {
 	uint64_t time_ns;
 	uint64_t live_bytes;
 	uint64_t alloc_bytes;
+	bool gap; /* between it and the one before there were others, which were dropped; else nothing changed until it */
 };
 
 /* The samples of one call stack, by time, without duplicates. */

@@ -57,7 +57,17 @@ int64_t sites_value(const struct sites_counts *counts, enum sites_key key)
 	}
 }
 
-static void add(struct sites_counts *sum, const struct sites_counts *counts)
+static void add_times(struct sites_counts *sum, const struct sites_counts *counts)
+{
+	if (!counts->most_ns)
+		return;
+	if (!sum->most_ns || counts->least_ns < sum->least_ns)
+		sum->least_ns = counts->least_ns;
+	if (counts->most_ns > sum->most_ns)
+		sum->most_ns = counts->most_ns;
+}
+
+void sites_add(struct sites_counts *sum, const struct sites_counts *counts)
 {
 	sum->live_bytes += counts->live_bytes;
 	sum->live_count += counts->live_count;
@@ -67,6 +77,7 @@ static void add(struct sites_counts *sum, const struct sites_counts *counts)
 	sum->peak_bytes = (int64_t)((uint64_t)sum->peak_bytes + (uint64_t)counts->peak_bytes);
 	sum->peak_count = (int64_t)((uint64_t)sum->peak_count + (uint64_t)counts->peak_count);
 	sum->growth = (int64_t)((uint64_t)sum->growth + (uint64_t)counts->growth);
+	add_times(sum, counts);
 }
 
 /* Replaces what the timeline knows better than the final state.  Counts that it does not have become 0. */
@@ -74,7 +85,7 @@ static void use_timeline(const struct sites *sites, const struct profile_series 
 			 struct sites_counts *counts)
 {
 	const struct sites_query *query = &sites->query;
-	struct growth_value before = {0, 0}, after = {0, 0};
+	struct growth_value before = {0}, after = {0};
 
 	if (series) {
 		growth_at(query->profile, series, query->interval.since_ns, &before);
@@ -86,6 +97,8 @@ static void use_timeline(const struct sites *sites, const struct profile_series 
 				       ? after.alloc_bytes - before.alloc_bytes
 				       : 0,
 		.growth = (int64_t)(after.live_bytes - before.live_bytes),
+		.least_ns = after.time_ns - before.time_ns,
+		.most_ns = after.time_ns - before.time_ns,
 	};
 }
 
@@ -113,7 +126,9 @@ void sites_stack(const struct sites *sites, uint32_t stack, struct sites_counts 
 		if (!series && sites->query.interval.until_ns >= profile->duration_ns)
 			counts->live_bytes = live;
 	} else if (series) {
-		counts->growth = growth_change(profile, series, &sites->query.interval);
+		counts->growth = growth_change(profile, series, &sites->query.interval,
+					       &counts->most_ns);
+		counts->least_ns = counts->most_ns;
 	}
 }
 
@@ -172,8 +187,8 @@ static void charge(struct sites *sites, uint32_t place, uint32_t stack)
 	site->stack_count++;
 	site->rough_count += sites->is_rough[stack];
 	site->inexact |= from->inexact;
-	add(&site->counts, &counts);
-	add(&sites->totals, &counts);
+	sites_add(&site->counts, &counts);
+	sites_add(&sites->totals, &counts);
 	if (sites->series[stack] == SITES_NONE) {
 		sites->untimed_count++;
 		sites->untimed_bytes += profile_live_bytes(&from->counts);

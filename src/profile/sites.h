@@ -43,7 +43,14 @@ struct sites_counts {
 	int64_t peak_bytes; /* share of the process's peak */
 	int64_t peak_count;
 	int64_t growth; /* change of live bytes over the query's interval */
+	/* Over how long that was measured, as samples are not always of the interval's ends; in a comparison of moments: when a
+	 * sample is from.  Of the call stacks the least and the most.  0: the timeline does not say. */
+	uint64_t least_ns;
+	uint64_t most_ns;
 };
+
+/* Adds the counts of one to those of many. */
+void sites_add(struct sites_counts *sum, const struct sites_counts *counts);
 
 /* What the key sorts by. */
 int64_t sites_value(const struct sites_counts *counts, enum sites_key key);

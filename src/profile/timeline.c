@@ -137,35 +137,54 @@ static uint32_t stack_of(const struct samples *samples, uint32_t slot)
 	return samples->reader->stack_index[id];
 }
 
+/* What is written meanwhile says for a moment that there is a gap where there is none, never the other way round. */
+static uint32_t gaps_of(const struct samples *samples, uint32_t slot)
+{
+	const struct format_series *first = samples->twice.first;
+	const struct format_series *second = samples->twice.second;
+
+	return plain32(&first[slot].gaps) | plain32(&second[slot].gaps);
+}
+
+/* One of a slot's samples. */
+struct slot_sample {
+	const struct format_sample *sample;
+	bool gap;
+};
+
 /* Calls take() for each sample of each slot that has a call stack. */
 static void each_sample(struct samples *samples,
-			void (*take)(struct samples *, uint32_t, const struct format_sample *))
+			void (*take)(struct samples *, uint32_t, const struct slot_sample *))
 {
 	const struct format_series *first = samples->twice.first;
 	const struct format_series *second = samples->twice.second;
 
 	for (uint32_t slot = 0; slot < samples->twice.count; slot++) {
-		uint32_t stack = stack_of(samples, slot);
+		uint32_t stack = stack_of(samples, slot), gaps = gaps_of(samples, slot);
 
-		for (unsigned i = 0; stack != UINT32_MAX && i < FORMAT_SAMPLES; i++)
+		for (unsigned i = 0; stack != UINT32_MAX && i < FORMAT_SAMPLES; i++) {
+			const struct slot_sample found = {&first[slot].samples[i], gaps >> i & 1};
+
 			if (stable(&first[slot].samples[i].time_ns,
 				   &second[slot].samples[i].time_ns) != 0)
-				take(samples, stack, &first[slot].samples[i]);
+				take(samples, stack, &found);
+		}
 	}
 }
 
-static void count_sample(struct samples *samples, uint32_t stack, const struct format_sample *slot)
+static void count_sample(struct samples *samples, uint32_t stack, const struct slot_sample *found)
 {
-	(void)slot;
+	(void)found;
 	samples->begins[stack]++;
 }
 
-static void take_sample(struct samples *samples, uint32_t stack, const struct format_sample *slot)
+static void take_sample(struct samples *samples, uint32_t stack, const struct slot_sample *found)
 {
 	samples->all[samples->ends[stack]++] = (struct profile_sample){
-		.time_ns = plain64(&slot->time_ns),
-		.live_bytes = plain64(&slot->live_bytes),
-		.alloc_bytes = plain64(&slot->alloc_bytes),
+		.time_ns = plain64(&found->sample->time_ns),
+		.live_bytes = plain64(&found->sample->live_bytes),
+		.alloc_bytes = plain64(&found->sample->alloc_bytes),
+		.gap = found->gap,
 	};
 }
 
@@ -177,6 +196,12 @@ static int compare_samples(const void *a, const void *b)
 	return compare_times(left->time_ns, right->time_ns);
 }
 
+/* True if two samples of one time, which a kill left in the midst of moving one, are the same. */
+static bool are_equal(const struct profile_sample *a, const struct profile_sample *b)
+{
+	return a->live_bytes == b->live_bytes && a->alloc_bytes == b->alloc_bytes;
+}
+
 /* Sorts the samples, drops duplicates; returns how many are left. */
 static uint32_t put_in_order(struct samples *samples, uint32_t stack)
 {
@@ -186,11 +211,12 @@ static uint32_t put_in_order(struct samples *samples, uint32_t stack)
 
 	qsort(begin, count, sizeof(*begin), compare_samples);
 	for (uint32_t i = 0; i < count; i++) {
-		if (kept == 0 || begin[kept - 1].time_ns != begin[i].time_ns)
+		if (kept == 0 || begin[kept - 1].time_ns != begin[i].time_ns) {
 			begin[kept++] = begin[i];
-		else if (begin[kept - 1].live_bytes != begin[i].live_bytes ||
-			 begin[kept - 1].alloc_bytes != begin[i].alloc_bytes)
-			samples->wrong++;
+			continue;
+		}
+		samples->wrong += !are_equal(&begin[kept - 1], &begin[i]);
+		begin[kept - 1].gap |= begin[i].gap;
 	}
 	return kept;
 }

@@ -178,9 +178,9 @@ static void add_frees(const struct search *search, const struct verdict *verdict
 	frees->count += from->counts.free_count;
 	if (index == SITES_NONE)
 		return;
-	growth_at(search->profile, &search->profile->series[index], verdict->since_ns, &value);
+	growth_before(search->profile, &search->profile->series[index], verdict->since_ns, &value);
 	frees->freed_since += freed_by(&value);
-	growth_at(search->profile, &search->profile->series[index], verdict->middle_ns, &value);
+	growth_before(search->profile, &search->profile->series[index], verdict->middle_ns, &value);
 	frees->freed_middle += freed_by(&value);
 	frees->live_middle += value.live_bytes;
 }
@@ -211,10 +211,11 @@ static void add_stack(const struct search *search, uint32_t stack, struct verdic
 	uint32_t index = search->sites->series[stack];
 	const struct growth_interval since = {verdict->since_ns, search->interval.until_ns};
 	int64_t change = 0;
+	uint64_t ignored;
 
 	verdict->live_count += profile_live_count(&profile->stacks[stack].counts);
 	if (index != SITES_NONE) {
-		change = growth_change(profile, &profile->series[index], &since);
+		change = growth_change(profile, &profile->series[index], &since, &ignored);
 		verdict->live_bytes += live_at(search, &profile->series[index],
 					       search->interval.until_ns);
 	}

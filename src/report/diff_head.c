@@ -501,6 +501,9 @@ void diff_head_compared(const struct diff_page *page)
 				units_count(diff->left_out, count),
 				units_bytes(diff->left_out_bytes, bytes));
 		fputc('.', text.file);
+		if (!diff_is_exact(diff))
+			fputs(" Where older samples were dropped the nearest one counts.",
+			      text.file);
 	}
 	put_problems(page, DIFF_A, text.file);
 	if (!is_one_profile(page))

@@ -70,6 +70,35 @@ static int64_t blocks_change(const struct diff_page *page,
 	}
 }
 
+/* Of which moments a side of a row is. */
+static struct growth_interval times_of(const struct diff_page *page, const struct diff_row *row,
+				       unsigned index)
+{
+	const struct sites_counts *counts = &row->counts[index];
+	uint64_t moment_ns = diff_side_moment(&page->diff->query.sides[index]);
+
+	if (!counts->most_ns)
+		return (struct growth_interval){moment_ns, moment_ns};
+	return (struct growth_interval){counts->least_ns, counts->most_ns};
+}
+
+/* "in 10.4 s": between the moments of the samples of two moments of one profile, at least and at most. */
+static void put_time(const struct diff_page *page, const struct diff_row *row, char text[CELL])
+{
+	const struct growth_interval a = times_of(page, row, DIFF_A),
+				     b = times_of(page, row, DIFF_B);
+	char least[UNITS_SIZE], most[UNITS_SIZE];
+
+	if (b.since_ns < a.until_ns)
+		return;
+	units_duration(b.since_ns - a.until_ns, least);
+	units_duration(b.until_ns - a.since_ns, most);
+	if (strcmp(least, most) == 0)
+		snprintf(text, CELL, "in %s", most);
+	else
+		snprintf(text, CELL, "in %.30s to %.30s", least, most);
+}
+
 /* "64 B x 358,801 more"; "~64 B" where that is a mean. */
 static void put_detail(const struct diff_page *page, const struct diff_row *row, char text[CELL])
 {
@@ -80,7 +109,9 @@ static void put_detail(const struct diff_page *page, const struct diff_row *row,
 	uint64_t whole = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
 
 	text[0] = '\0';
-	if (diff_page_sampled(page) && diff_page_error(page, row->counts, page->key))
+	if (page->diff->is_timed && page->sides[DIFF_A].profile == page->sides[DIFF_B].profile)
+		put_time(page, row, text);
+	else if (diff_page_sampled(page) && diff_page_error(page, row->counts, page->key))
 		snprintf(text, CELL, "+-%s",
 			 units_bytes(diff_page_error(page, row->counts, page->key), size));
 	else if (page->key == SITES_COUNT)
@@ -178,7 +209,8 @@ static struct rest sum_rest(const struct diff_page *page, const struct diff_row 
 	return rest;
 }
 
-/* What the process gained or lost outside of the rows: in call stacks that the series do not have. */
+/* What the process gained or lost outside of the rows: in call stacks that the series do not have, and between the moments of the samples
+ * and those compared. */
 static void print_small(const struct diff_page *page)
 {
 	const struct diff *diff = page->diff;
@@ -188,8 +220,11 @@ static void print_small(const struct diff_page *page)
 	char text[UNITS_SIZE];
 
 	if (diff->is_timed && change != 0)
-		fprintf(page->out->file, "%*s  in call stacks too small for the series\n", VALUE,
-			change_text(page->key, change, text));
+		fprintf(page->out->file, "%*s  %s\n", VALUE, change_text(page->key, change, text),
+			diff_is_exact(diff)
+				? "in small call stacks, which have no samples"
+				: "unknown where: small call stacks have no samples, and "
+				  "others not of these moments");
 }
 
 static void widen(unsigned *width, const char *text)

@@ -293,17 +293,36 @@ static void print_filtered(const struct report *report, FILE *file)
 	fputs(". ", file);
 }
 
+/* Where older samples were dropped, a call stack's nearest ones are not of the interval's ends. */
+static void print_measured(const struct report *report, FILE *file)
+{
+	const struct sites_counts *totals = &report->sites->totals;
+	uint64_t length_ns = report->interval.until_ns - report->interval.since_ns;
+	char least[UNITS_SIZE], most[UNITS_SIZE];
+
+	if (!totals->most_ns || (totals->least_ns == length_ns && totals->most_ns == length_ns))
+		return;
+	fprintf(file,
+		" Of some call stacks the nearest samples are of other moments: `over` is how long "
+		"each figure was measured, %s to %s.",
+		units_duration(totals->least_ns, least), units_duration(totals->most_ns, most));
+}
+
 static void print_interval(const struct report *report, FILE *file)
 {
 	const struct profile *profile = report->profile;
 	const struct sites *sites = report->sites;
+	const struct growth_interval *interval = &report->interval;
 	char from[UNITS_SIZE], to[UNITS_SIZE], change[UNITS_SIZE], number[UNITS_SIZE],
-		bytes[UNITS_SIZE];
+		bytes[UNITS_SIZE], length[UNITS_SIZE];
 
-	fprintf(file, "From %s to %s the live bytes changed by %s.",
-		units_time(when_realtime(profile, report->interval.since_ns), from),
-		units_time(when_realtime(profile, report->interval.until_ns), to),
+	fprintf(file, "From %s to %s, in %s%s, the live bytes changed by %s.",
+		units_time(when_realtime(profile, interval->since_ns), from),
+		units_time(when_realtime(profile, interval->until_ns), to),
+		interval->until_ns >= profile->duration_ns ? "the last " : "",
+		units_duration(interval->until_ns - interval->since_ns, length),
 		sites->totals.growth ? units_bytes_change(sites->totals.growth, change) : "0 B");
+	print_measured(report, file);
 	if (sites->untimed_count)
 		fprintf(file,
 			" Not on the timeline: %s small call stack%s, with %s at the end; their "

@@ -188,6 +188,8 @@ static void put_interval(struct json *json, const struct report *report)
 	json_object(json);
 	json_key_uint(json, "since_ns", report->interval.since_ns);
 	json_key_uint(json, "until_ns", report->interval.until_ns);
+	json_key_uint(json, "asked_since_ns", report->wanted.since_ns);
+	json_key_uint(json, "asked_until_ns", report->wanted.until_ns);
 	json_end(json);
 }
 

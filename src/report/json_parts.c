@@ -158,10 +158,12 @@ void json_parts_series(struct json *json, const struct report *report, uint32_t 
 	json_key(json, "growth_bytes");
 	if (index == SITES_NONE) {
 		json_null(json);
+		json_key_string(json, "growth_over_ns", NULL);
 		json_key_string(json, "samples", NULL);
 		return;
 	}
 	json_int(json, counts.growth);
+	json_parts_known(json, "growth_over_ns", counts.most_ns);
 	series = &report->profile->series[index];
 	json_key(json, "samples");
 	json_array(json);
@@ -170,6 +172,7 @@ void json_parts_series(struct json *json, const struct report *report, uint32_t 
 		json_key_uint(json, "time_ns", series->samples[i].time_ns);
 		json_key_uint(json, "live_bytes", series->samples[i].live_bytes);
 		json_key_uint(json, "alloc_bytes", series->samples[i].alloc_bytes);
+		json_key_bool(json, "gap", series->samples[i].gap);
 		json_end(json);
 	}
 	json_end(json);

@@ -58,6 +58,9 @@ static bool read_interval(struct report *report, struct error *err)
 	if (report->asked.since_ns > report->asked.until_ns)
 		return error_set(err, "--since %s is later than --until %s", options->since,
 				 options->until ? options->until : "");
+	report->wanted = report->asked;
+	report->asked.since_ns = growth_moment(report->profile, report->wanted.since_ns);
+	report->asked.until_ns = growth_moment(report->profile, report->wanted.until_ns);
 	return true;
 }
 
@@ -180,6 +183,18 @@ const char *report_value(const struct report *report, enum sites_key key, int64_
 	default:
 		return units_bytes((uint64_t)value, text);
 	}
+}
+
+const char *report_growth(const struct report *report, const struct sites_counts *counts,
+			  char text[UNITS_SIZE])
+{
+	const struct growth_interval measured = {0, counts->least_ns / 2 + counts->most_ns / 2};
+
+	if (!counts->most_ns)
+		return report->sites->query.only_interval
+			       ? strcpy(text, "unknown")
+			       : report_value(report, SITES_GROWTH, counts->growth, text);
+	return units_bytes_change(growth_per_minute(counts->growth, &measured), text);
 }
 
 const char *report_bytes(const struct report *report, uint64_t bytes, char text[UNITS_SIZE])

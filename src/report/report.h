@@ -49,7 +49,9 @@ struct report {
 	struct places *places;
 	bool *selected; /* by call stack: what --focus and --ignore leave; NULL = all */
 	struct growth growth;
-	struct growth_interval asked;	 /* what the user wants to see; all, if he does not say */
+	struct growth_interval wanted; /* what the user asks for; all, if he does not say */
+	struct growth_interval
+		asked; /* that, from and to the nearest moments of which the timeline knows all */
 	struct growth_interval interval; /* what growth is measured over */
 	struct sites *sites;		 /* sorted by key */
 	enum sites_key key;
@@ -85,6 +87,10 @@ enum sites_key report_main_key(const struct report *report);
 /* A value of a key as text: bytes, a count, or a change of bytes per minute. */
 const char *report_value(const struct report *report, enum sites_key key, int64_t value,
 			 char text[UNITS_SIZE]);
+
+/* The rate of growth as text: over the time for which it was measured, where that is not the interval. */
+const char *report_growth(const struct report *report, const struct sites_counts *counts,
+			  char text[UNITS_SIZE]);
 
 /* Bytes for a sentence: of a sample with their error, "77.9 MiB +-1.8 MiB". */
 const char *report_bytes(const struct report *report, uint64_t bytes, char text[UNITS_SIZE]);

@@ -7,6 +7,7 @@
 #include "report/table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/estimate.h"
 #include "report/name.h"
@@ -42,7 +43,24 @@ static const char *growth(const struct report *report, const struct sites_counts
 {
 	if (report->growth.kind == GROWTH_UNKNOWN && !report_has_interval(report))
 		return "-";
-	return report_value(report, SITES_GROWTH, counts->growth, text);
+	return report_growth(report, counts, text);
+}
+
+/* Over how long that growth was measured: of several call stacks it may not be the same. */
+static const char *measured(const struct report *report, const struct sites_counts *counts,
+			    char *text)
+{
+	char least[UNITS_SIZE], most[UNITS_SIZE];
+
+	(void)report;
+	units_duration(counts->least_ns, least);
+	units_duration(counts->most_ns, most);
+	if (!counts->most_ns)
+		return "-";
+	if (strcmp(least, most) == 0 || strlen(least) + strlen(most) + 2 > UNITS_SIZE)
+		return strcpy(text, most);
+	snprintf(text, UNITS_SIZE, "%.14s-%.14s", least, most);
+	return text;
 }
 
 static const char *allocated(const struct report *report, const struct sites_counts *counts,
@@ -148,7 +166,8 @@ static const struct column layouts[SITES_KEYS][COLUMNS] = {
 };
 
 /* What is known of a part of the timeline. */
-static const struct column interval_layout[COLUMNS] = {GROWTH, LIVE, ALLOCATED};
+static const struct column interval_layout[COLUMNS] = {
+	GROWTH, {"over", 10, measured}, LIVE, ALLOCATED};
 
 /* Of what the program maps itself: it has no blocks. */
 static const struct column mapped_layout[COLUMNS] = {

@@ -131,31 +131,44 @@ static void until_the_slots_are_used_every_point_is_there(void **state)
 	assert_int_equal(store_head()->interval_ns, INTERVAL);
 	add(1 + i * INTERVAL);
 	assert_int_equal(read_times(), POINTS_MAX);
-	assert_int_equal(store_head()->interval_ns, 2 * INTERVAL);
+	assert_in_range(store_head()->interval_ns, INTERVAL, 3 * INTERVAL);
 	expect_all(2 * INTERVAL);
 }
 
-static void days_of_points_stay_bounded_and_even(void **state)
+/* What is asked of a timeline is the last minute as often as the last day. */
+static void expect_fine_to_the_end(uint32_t count)
+{
+	for (uint32_t i = 1; i < count; i++) {
+		uint64_t age_ns = newest_ns - times[i];
+
+		assert_in_range(times[i] - times[i - 1], 1, 2 * INTERVAL + age_ns / 50);
+	}
+}
+
+static void days_of_points_stay_bounded_and_fine_to_the_end(void **state)
 {
 	uint64_t time_ns = 1;
 	uint32_t n = 0, i, kept;
 
 	(void)state;
-	for (; time_ns < 30 * DAY; time_ns = points_due_ns() + n % 7 * 1000000) {
+	for (; time_ns < 7 * DAY; time_ns = points_due_ns() + n % 7 * 1000000) {
 		assert_non_null(add(time_ns));
-		if (n++ % 61 == 0)
-			expect_all(3 * store_head()->interval_ns);
+		if (n++ % 4099 == 0)
+			expect_all(store_head()->interval_ns + INTERVAL);
 	}
-	expect_all(3 * store_head()->interval_ns);
+	expect_all(store_head()->interval_ns + INTERVAL);
 	assert_int_equal(store_head()->point_count, POINTS_MAX);
 	assert_int_equal(loss_count(FORMAT_LOSS_TIMELINE), 0);
-	/* At least a quarter of the slots would be enough to cover the time in this interval. */
-	assert_in_range(30 * DAY / store_head()->interval_ns, POINTS_MAX / 4, POINTS_MAX);
-	/* Where points are dense they are as dense everywhere. */
 	kept = read_times();
+	expect_fine_to_the_end(kept);
+	/* All of the last minute. */
 	for (i = 0, n = 0; i < kept; i++)
-		n += times[i] < 15 * DAY;
-	assert_in_range(n, kept / 3, kept * 2 / 3);
+		n += times[i] > newest_ns - 240 * INTERVAL;
+	assert_int_equal(n, 240);
+	/* And the first half has its part. */
+	for (i = 0, n = 0; i < kept; i++)
+		n += times[i] < 7 * DAY / 2;
+	assert_in_range(n, kept / 8, kept / 2);
 }
 
 /* Events come rarely: of a cell with one point in it nothing is thrown away. */
@@ -266,7 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_point_has_its_values_and_is_due_once_in_an_interval, begin),
 		cmocka_unit_test_setup(until_the_slots_are_used_every_point_is_there, begin),
-		cmocka_unit_test_setup(days_of_points_stay_bounded_and_even, begin),
+		cmocka_unit_test_setup(days_of_points_stay_bounded_and_fine_to_the_end, begin),
 		cmocka_unit_test_setup(lonely_points_are_kept, begin),
 		cmocka_unit_test_setup(with_less_memory_there_are_fewer_points, begin),
 		cmocka_unit_test_setup(without_memory_each_point_is_a_loss, begin),

@@ -16,6 +16,7 @@
 #include "libpmem/series.h"
 #include "libpmem/settings.h"
 #include "libpmem/store.h"
+#include "libpmem/thinning.h"
 #include "timeline_fakes.h"
 
 enum { LEAST = 1024, ROOM = SERIES_STACK_CHUNKS * FORMAT_SAMPLES };
@@ -82,6 +83,15 @@ static void only_changes_of_large_call_stacks_are_samples(void **state)
 	assert_int_equal(store_head()->series_count, 2);
 }
 
+/* Between two samples there were others just where that is said, for samples of each moment from 1 on. */
+static void expect_gaps_are_marked(uint32_t count)
+{
+	for (uint32_t n = 1; n < count; n++)
+		assert_int_equal(fakes_gap(3, samples[n].time_ns),
+				 samples[n].time_ns - samples[n - 1].time_ns > 1);
+	assert_false(fakes_gap(3, samples[0].time_ns));
+}
+
 static void many_samples_are_thinned_and_both_ends_stay(void **state)
 {
 	uint32_t count, i;
@@ -89,20 +99,26 @@ static void many_samples_are_thinned_and_both_ends_stay(void **state)
 	(void)state;
 	for (i = 1; i <= ROOM; i++)
 		note(3, LEAST + i);
-	assert_in_range(read_samples(3), ROOM - FORMAT_SAMPLES, ROOM);
+	assert_int_equal(read_samples(3), ROOM);
+	expect_gaps_are_marked(ROOM);
 	for (; i <= 100000; i++) {
 		note(3, LEAST + i);
 		if (i % 37)
 			continue;
 		count = read_samples(3);
-		assert_in_range(count, ROOM / 2, ROOM);
+		assert_in_range(count, ROOM / 3 * 2, ROOM);
 		assert_int_equal(samples[0].time_ns, 1);
 		assert_int_equal(samples[count - 1].time_ns, now);
 		for (uint32_t n = 0; n < count; n++)
 			assert_int_equal(samples[n].live_bytes, LEAST + samples[n].time_ns);
-		/* Everywhere alike: early samples do not make room for late ones only. */
-		for (uint32_t n = 1; n < count; n++)
-			assert_in_range(samples[n].time_ns - samples[n - 1].time_ns, 1, now / 12);
+		/* Everywhere alike, but finer to the end: by a quarter of the age at most. */
+		for (uint32_t n = 1; n < count; n++) {
+			uint64_t age = now - samples[n].time_ns;
+
+			assert_in_range(samples[n].time_ns - samples[n - 1].time_ns, 1,
+					age / 4 + 2 < now / 18 + 2 ? age / 4 + 2 : now / 18 + 2);
+		}
+		expect_gaps_are_marked(count);
 	}
 	assert_int_equal(store_head()->series_count, SERIES_STACK_CHUNKS);
 	assert_int_equal(loss_count(FORMAT_LOSS_TIMELINE), 0);
@@ -202,8 +218,30 @@ static void check_samples(void)
 		assert_int_equal(samples[i].live_bytes, LEAST + samples[i].time_ns);
 		if (n < expected_count && samples[i].time_ns == expected[n])
 			n++;
+		/* What is missing is never taken for known. */
+		if (i > 0 && samples[i].time_ns - samples[i - 1].time_ns > 1)
+			assert_true(fakes_gap(3, samples[i].time_ns));
 	}
 	assert_int_equal(n, expected_count);
+}
+
+/* Those that thinning leaves: thinning_choose() is asked for the same. */
+static uint64_t moment(uint32_t i)
+{
+	return 1 + i;
+}
+
+static void choose_expected(void)
+{
+	bool drop[ROOM] = {false};
+	const struct thinning thinning = {moment, ROOM, ROOM * 7 / 8, drop};
+	uint64_t ignored;
+
+	thinning_choose(&thinning, &ignored);
+	for (uint32_t i = expected_count = 0; i < ROOM; i++)
+		if (!drop[i])
+			expected[expected_count++] = 1 + i;
+	assert_in_range(expected_count, ROOM / 2, ROOM * 7 / 8);
 }
 
 static void killed_while_thinning_no_kept_sample_is_missing(void **state)
@@ -213,13 +251,11 @@ static void killed_while_thinning_no_kept_sample_is_missing(void **state)
 	(void)state;
 	for (i = 0; i < ROOM; i++)
 		note(3, LEAST + now + 1);
-	/* Every second one, and the last. */
-	for (i = expected_count = 0; i < ROOM; i += 2)
-		expected[expected_count++] = 1 + i;
-	expected[expected_count++] = ROOM;
+	/* All that are there when it is done. */
+	choose_expected();
 	assert_true(fakes_step(note_next, check_samples) > 1000);
-	assert_int_equal(read_samples(3), ROOM / 2 + 2);
-	assert_int_equal(samples[ROOM / 2 + 1].time_ns, ROOM + 1);
+	assert_int_equal(read_samples(3), expected_count + 1);
+	assert_int_equal(samples[expected_count].time_ns, ROOM + 1);
 }
 
 /* All chunks have samples that would be too small soon, and call stack 3 got none. */

@@ -142,6 +142,20 @@ uint32_t fakes_samples(uint32_t stack_id, struct format_sample *samples, uint32_
 	return drop_equal(samples, count);
 }
 
+bool fakes_gap(uint32_t stack_id, uint64_t time_ns)
+{
+	uint32_t limit = store_head()->series_count;
+	bool gap = false;
+
+	for (uint32_t i = 0; i < limit; i++) {
+		const struct format_series *series = fakes_series(i);
+
+		for (int n = 0; n < FORMAT_SAMPLES && series->stack_id == stack_id; n++)
+			gap |= series->samples[n].time_ns == time_ns && (series->gaps >> n & 1);
+	}
+	return gap;
+}
+
 static void run_stopped(void (*work)(void))
 {
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)

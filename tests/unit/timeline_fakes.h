@@ -31,6 +31,9 @@ struct format_series *fakes_series(uint32_t index);
 /* Samples of a call stack, by time, each time once; returns how many.  Fails if two of the same time differ. */
 uint32_t fakes_samples(uint32_t stack_id, struct format_sample *samples, uint32_t room);
 
+/* Whether others were dropped before the sample of that time. */
+bool fakes_gap(uint32_t stack_id, uint64_t time_ns);
+
 /* Runs work in a child and check before each of its instructions; skips the test where that is not allowed.  Returns the
  * number of instructions. */
 uint64_t fakes_step(void (*work)(void), void (*check)(void));

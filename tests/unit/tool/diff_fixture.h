@@ -278,14 +278,16 @@ static inline void twin_sample(struct twin *twin, uint64_t time_ns, uint64_t liv
 			stack, 0, twin->samples[last]};
 	series = &twin->series[profile->series_count - 1];
 	twin->samples[profile->series_count - 1][series->count++] = (struct profile_sample){
-		time_ns, live_bytes, alloc_bytes};
+		time_ns, live_bytes, alloc_bytes, false};
 }
 
 static inline void twin_point(struct twin *twin, uint64_t time_ns, uint64_t live_bytes,
 			      uint64_t alloc_bytes)
 {
-	twin->points[twin->profile.point_count++] = (struct profile_point){
-		.time_ns = time_ns, .live_bytes = live_bytes, .alloc_bytes = alloc_bytes};
+	twin->points[twin->profile.point_count++] = (struct profile_point){.time_ns = time_ns,
+									   .live_bytes = live_bytes,
+									   .alloc_bytes = alloc_bytes,
+									   .alloc_count = 1};
 }
 
 /* To be freed by twin_free(). */

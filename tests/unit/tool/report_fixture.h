@@ -292,11 +292,13 @@ static inline void model_timeline(struct model *model)
 
 		model->points[i] = (struct profile_point){.time_ns = time_ns,
 							  .live_bytes = (12 + i + 1) * MIB,
+							  .alloc_bytes = (12 + i + 1) * MIB,
+							  .alloc_count = 13 + i,
 							  .rss_bytes = (20 + i + 1) * MIB};
 		model->samples[0][i] = (struct profile_sample){time_ns, (i + 1) * MIB,
-							       (i + 1) * MIB};
+							       (i + 1) * MIB, false};
 	}
-	model->samples[1][0] = (struct profile_sample){SECOND / 2, 12 * MIB, 12 * MIB};
+	model->samples[1][0] = (struct profile_sample){SECOND / 2, 12 * MIB, 12 * MIB, false};
 	model->series[0] = (struct profile_series){0, 60, model->samples[0]};
 	model->series[1] = (struct profile_series){1, 1, model->samples[1]};
 	model->profile.points = model->points;

@@ -353,8 +353,8 @@ static void test_moments(void **state)
 		&scene,
 		"live  +50.0 MiB (10.0 -> 60.0)    allocated +499 %\n"
 		"  In 50 s, per minute: live +60.0 MiB, allocated +60.0 MiB.\n"
-		"  +50.0 MiB  grows\n"
-		"      +20 B  in call stacks too small for the series\n"
+		"  +50.0 MiB  in 50 s  grows\n"
+		"      +20 B  in small call stacks, which have no samples\n"
 		"\n"
 		"  Compared: `timed@10s` (server, pid 4711, 29 Nov 10:31:02, 10 s after its\n"
 		"  start) with `timed` (server, pid 4711, 29 Nov 10:31:02, 1 min). The only call\n"
@@ -362,6 +362,34 @@ static void test_moments(void **state)
 		"  small call stacks are not in the series: 1 of them, with 30 B at the end, are\n"
 		"  left out.\n"
 		"  More: --by live|alloc   --stacks   --top N\n");
+	free_scene(&scene);
+}
+
+/* Where samples were dropped each change says over how long it was, and what does not add up is not put down to anybody. */
+static void test_moments_where_samples_were_dropped(void **state)
+{
+	struct scene scene = new_timed();
+
+	(void)state;
+	/* Of 1, 5, 9, 13 s ... only. */
+	scene.a->series[0].count = 15;
+	for (uint64_t i = 0; i < 15; i++)
+		scene.a->samples[0][i] = (struct profile_sample){
+			(1 + 4 * i) * SECOND, (1 + 4 * i) * MIB, (1 + 4 * i) * MIB, i > 0};
+	scene.times_ns[DIFF_A] = 10 * SECOND;
+	scene.times_ns[DIFF_B] = 30 * SECOND;
+	scene.times[DIFF_A] = "10s";
+	scene.times[DIFF_B] = "30s";
+	assert_has(&scene,
+		   "  In 20 s, per minute: live +60.0 MiB, allocated +60.0 MiB.\n"
+		   "  +20.0 MiB  in 20 s  grows\n"
+		   "      +20 B  unknown where: small call stacks have no samples, and others not "
+		   "of these moments\n");
+	assert_has(&scene, "Where older samples were dropped");
+	scene.times_ns[DIFF_B] = 32 * SECOND;
+	scene.times[DIFF_B] = "32s";
+	assert_has(&scene, "  +24.0 MiB  in 24 s  grows\n"
+			   "   -2.0 MiB  unknown where");
 	free_scene(&scene);
 }
 
@@ -417,14 +445,23 @@ static void test_json(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usual),	     cmocka_unit_test(test_call_stacks),
-		cmocka_unit_test(test_top),	     cmocka_unit_test(test_nothing_changed),
-		cmocka_unit_test(test_selection),    cmocka_unit_test(test_keys),
-		cmocka_unit_test(test_from_nothing), cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_rates),	     cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_warnings),     cmocka_unit_test(test_no_names),
-		cmocka_unit_test(test_inexact),	     cmocka_unit_test(test_moments),
-		cmocka_unit_test(test_csv),	     cmocka_unit_test(test_json),
+		cmocka_unit_test(test_usual),
+		cmocka_unit_test(test_call_stacks),
+		cmocka_unit_test(test_top),
+		cmocka_unit_test(test_nothing_changed),
+		cmocka_unit_test(test_selection),
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_from_nothing),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_warnings),
+		cmocka_unit_test(test_no_names),
+		cmocka_unit_test(test_inexact),
+		cmocka_unit_test(test_moments),
+		cmocka_unit_test(test_moments_where_samples_were_dropped),
+		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

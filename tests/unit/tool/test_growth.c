@@ -310,13 +310,75 @@ static void test_value_at_a_time(void **state)
 	free(model);
 }
 
+/* Where samples were dropped the nearest one says what was, and when; where none were it is known. */
+static void test_value_where_samples_were_dropped(void **state)
+{
+	struct model *model = model_new();
+	struct profile_sample *samples = model->samples[0];
+	const struct profile_series series = {0, 3, samples};
+	struct growth_value value;
+
+	(void)state;
+	samples[1] = (struct profile_sample){10 * SECOND, 10 * MIB, 10 * MIB, true};
+	samples[2] = (struct profile_sample){20 * SECOND, 20 * MIB, 20 * MIB, false};
+	growth_at(&model->profile, &series, 5 * SECOND, &value);
+	assert_int_equal(value.live_bytes, MIB);
+	assert_int_equal(value.time_ns, SECOND);
+	growth_at(&model->profile, &series, 6 * SECOND, &value);
+	assert_int_equal(value.live_bytes, 10 * MIB);
+	assert_int_equal(value.alloc_bytes, 10 * MIB);
+	assert_int_equal(value.time_ns, 10 * SECOND);
+	growth_before(&model->profile, &series, 6 * SECOND, &value);
+	assert_int_equal(value.live_bytes, MIB);
+	assert_int_equal(value.time_ns, SECOND);
+	growth_at(&model->profile, &series, 19 * SECOND, &value);
+	assert_int_equal(value.live_bytes, 10 * MIB);
+	assert_int_equal(value.time_ns, 19 * SECOND);
+	growth_at(&model->profile, &series, 30 * SECOND, &value);
+	assert_int_equal(value.live_bytes, 20 * MIB);
+	assert_int_equal(value.time_ns, 30 * SECOND);
+	free(model);
+}
+
+/* All call stacks are looked at for points that have sums.  In a time without events all stays as it was. */
+static void test_moments_of_which_all_is_known(void **state)
+{
+	struct timeline *timeline = new_timeline();
+	struct profile *profile = &timeline->profile;
+
+	(void)state;
+	assert_int_equal(growth_moment(profile, 5), 5); /* no timeline */
+	atomic_init(&profile->header.interval_ns, SECOND);
+	for (uint64_t i = 1; i <= 6; i++) {
+		add(timeline, i * SECOND, MIB);
+		timeline->points[i - 1].alloc_count = i != 3 && i != 4;
+	}
+	add(timeline, 60 * SECOND, MIB);
+	timeline->points[6].alloc_count = 1;
+	profile->duration_ns = 61 * SECOND;
+	assert_int_equal(growth_moment(profile, 0), 0);
+	assert_int_equal(growth_moment(profile, SECOND / 2 + 1), SECOND);
+	assert_int_equal(growth_moment(profile, SECOND / 2 - 1), 0);
+	assert_int_equal(growth_moment(profile, 2 * SECOND), 2 * SECOND);
+	assert_int_equal(growth_moment(profile, 3 * SECOND), 2 * SECOND);
+	assert_int_equal(growth_moment(profile, 4 * SECOND), 5 * SECOND);
+	assert_int_equal(growth_moment(profile, 33 * SECOND), 33 * SECOND);
+	assert_int_equal(growth_moment(profile, 60 * SECOND + 1), 60 * SECOND);
+	assert_int_equal(growth_moment(profile, 61 * SECOND - 1), 61 * SECOND);
+	assert_int_equal(growth_moment(profile, UINT64_MAX), UINT64_MAX);
+	free(timeline);
+}
+
 static void test_change(void **state)
 {
 	struct model *model = model_new();
 	struct growth_interval interval = {10 * SECOND, 30 * SECOND};
+	uint64_t over_ns;
 
 	(void)state;
-	assert_int_equal(growth_change(&model->profile, &model->series[0], &interval), 20 * MIB);
+	assert_int_equal(growth_change(&model->profile, &model->series[0], &interval, &over_ns),
+			 20 * MIB);
+	assert_int_equal(over_ns, 20 * SECOND);
 	assert_int_equal(growth_per_minute(20 * (int64_t)MIB, &interval), 60 * MIB);
 	assert_int_equal(growth_per_minute(-20 * (int64_t)MIB, &interval), -60 * (int64_t)MIB);
 	interval.until_ns = interval.since_ns;
@@ -340,6 +402,8 @@ int main(void)
 		cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_only_the_interval_counts),
 		cmocka_unit_test(test_value_at_a_time),
+		cmocka_unit_test(test_value_where_samples_were_dropped),
+		cmocka_unit_test(test_moments_of_which_all_is_known),
 		cmocka_unit_test(test_change),
 	};
 

@@ -89,6 +89,7 @@ static void series_by_time_without_duplicates(void **state)
 	set_sample(series, 4, 50);
 	series = add_series(&f, a);
 	set_sample(series, 0, 40);
+	series->gaps = 1 << 0 | 1 << 3;
 	set_sample(series, 1, 10);
 	set_sample(series, 3, 30);
 	add_series(&f, 0);
@@ -104,6 +105,7 @@ static void series_by_time_without_duplicates(void **state)
 		assert_int_equal(profile->series[0].samples[i].time_ns, 10 * (i + 1));
 		assert_int_equal(profile->series[0].samples[i].live_bytes, 20 * (i + 1));
 		assert_int_equal(profile->series[0].samples[i].alloc_bytes, 30 * (i + 1));
+		assert_int_equal(profile->series[0].samples[i].gap, i >= 2);
 	}
 	assert_int_equal(profile->stacks[profile->series[1].stack].number, b);
 	assert_int_equal(profile->series[1].count, 1);

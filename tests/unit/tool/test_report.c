@@ -120,17 +120,17 @@ static void test_summary_of_an_interval(void **state)
 		model, &options,
 		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
 		"\n"
-		"  From 10:31:12 to 10:31:32 the live bytes changed by +20.0 MiB. Not on the\n"
-		"  timeline: 4 small call stacks, with 1.3 KiB at the end; their changes are not\n"
-		"  in it.\n"
+		"  From 10:31:12 to 10:31:32, in 20 s, the live bytes changed by +20.0 MiB. Not\n"
+		"  on the timeline: 4 small call stacks, with 1.3 KiB at the end; their changes\n"
+		"  are not in it.\n"
 		"  The heap in that time: growing 60.0 MiB/min since 10:31:12.\n"
 		"\n"
-		" growth/min       live  allocated  site\n"
-		"  +60.0 MiB   30.0 MiB   20.0 MiB  Session::remember  session.cc:88\n"
-		"          0   12.0 MiB        0 B  load_index\n"
-		"          0        0 B        0 B  parse_headers\n"
-		"          0        0 B        0 B  walk\n"
-		"          0        0 B        0 B  [truncated]\n"
+		" growth/min       over       live  allocated  site\n"
+		"  +60.0 MiB       20 s   30.0 MiB   20.0 MiB  Session::remember  session.cc:88\n"
+		"          0       20 s   12.0 MiB        0 B  load_index\n"
+		"    unknown          -        0 B        0 B  parse_headers\n"
+		"    unknown          -        0 B        0 B  walk\n"
+		"    unknown          -        0 B        0 B  [truncated]\n"
 		"\n"
 		"  The heaviest call stack, 100 % of the growth per minute (+60.0 MiB):\n"
 		"    Session::remember  session.cc:88\n"
@@ -141,6 +141,27 @@ static void test_summary_of_an_interval(void **state)
 		"  Seen: 276 allocations and their frees; nothing lost.\n"
 		"  More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks\n"
 		"  --peak --sizes --lifetimes --threads --rss --pinned --advice --json\n");
+	free(model);
+}
+
+/* Samples were dropped: each figure says over how long it was measured, and its rate is that of this time. */
+static void test_summary_where_samples_were_dropped(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "summary", .key = SITES_KEYS, .since = "10s"};
+
+	(void)state;
+	for (uint64_t i = 0; i < 15; i++) /* of 1, 5, 9, 13 s ... only */
+		model->samples[0][i] = (struct profile_sample){
+			(1 + 4 * i) * SECOND, (1 + 4 * i) * MIB, (1 + 4 * i) * MIB, i > 0};
+	model->series[0].count = 15;
+	assert_has(model, &options,
+		   "  From 10:31:12 to 10:32:02, in the last 50 s, the live bytes changed by\n"
+		   "  +51.0 MiB. Of some call stacks the nearest samples are of other moments:\n"
+		   "  `over` is how long each figure was measured, 50 s to 51 s. Not on the\n");
+	assert_has(
+		model, &options,
+		"  +60.0 MiB       51 s   60.0 MiB   51.0 MiB  Session::remember  session.cc:88\n");
 	free(model);
 }
 
@@ -504,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_summary_of_a_partial_profile),
 		cmocka_unit_test(test_summary_by_allocated),
 		cmocka_unit_test(test_summary_of_an_interval),
+		cmocka_unit_test(test_summary_where_samples_were_dropped),
 		cmocka_unit_test(test_focus),
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_tree_by_count),

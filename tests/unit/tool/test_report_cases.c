@@ -457,7 +457,7 @@ static void test_json(void **state)
 		"\"build_id\": \"deadbeef\"",
 		"\"id\": \"abc0000000000000\", \"entry\": \"malloc\", \"inexact\": false",
 		"\"live_bytes\": 62914560, \"live_blocks\": 60",
-		"\"growth_bytes\": null, \"samples\": null",
+		"\"growth_bytes\": null, \"growth_over_ns\": null, \"samples\": null",
 		"\"site\": 1",
 		"{\"function\": \"Session::remember\", \"raw_name\": \"_ZN7Session8rememberEv\", "
 		"\"file\": \"src/session.cc\", \"line\": 88, \"module\": \"/srv/bin/server\", "
