@@ -244,6 +244,22 @@ static void print_mapped(const struct profile *profile, FILE *file)
 		   units_bytes(profile_live_bytes(&profile->mapped->totals), bytes), verdict.text);
 }
 
+static void print_verdict(const struct profile *profile, FILE *file)
+{
+	struct run_verdict verdict;
+
+	run_verdict(profile, &verdict);
+	/* What grows comes first; who holds the heap says little of a process that is mostly free memory. */
+	if (verdict.retained[0] && !verdict.grows)
+		print_line(file, "  verdict  %s", verdict.retained);
+	print_line(file, "  %-8s %s", verdict.retained[0] && !verdict.grows ? "live" : "verdict",
+		   verdict.text);
+	if (verdict.limit[0])
+		print_line(file, "  limit    %s", verdict.limit);
+	if (verdict.retained[0] && verdict.grows)
+		print_line(file, "  retained %s", verdict.retained);
+}
+
 /* next: the path of the profile to look at. */
 static void print_main(const struct run_summary *summary, const struct profile *profile,
 		       const char *next, FILE *file)

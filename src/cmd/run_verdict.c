@@ -5,8 +5,10 @@
  */
 #include "cmd/run_verdict.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -15,9 +17,13 @@
 #include "profile/names.h"
 #include "profile/places.h"
 #include "profile/estimate.h"
+#include "profile/pinned.h"
+#include "profile/retained.h"
 #include "profile/sites.h"
 #include "profile/verdict.h"
 #include "profile/when.h"
+#include "report/pinned_words.h"
+#include "report/rss_words.h"
 #include "report/verdict_words.h"
 
 enum { FUNCTION_MAX = 80 };
@@ -236,6 +242,52 @@ static void say_limit(const struct sentence *sentence, char text[RUN_VERDICT_SIZ
 	fclose(file);
 }
 
+/* "Logger::intern (log.c:8) holds 38.0 MiB live and pins 410.2 MiB", if that is a considerable part. */
+static void put_pinner(const struct sentence *sentence, FILE *file)
+{
+	struct pinned *pinned = pinned_recorded(sentence->profile);
+	struct pinned_site *sites = NULL;
+	char name[RUN_VERDICT_SIZE], live[UNITS_SIZE], pins[UNITS_SIZE];
+	uint32_t count = 0;
+
+	if (pinned && sentence->sites && pinned_words_matter(&pinned->rss))
+		sites = pinned_sites(pinned, sentence->sites, &count);
+	if (count) {
+		name_site(sentence, sites[0].site, name);
+		fprintf(file, "%.300s holds %s live and pins %s. ", name,
+			units_bytes(sites[0].site->counts.live_bytes, live),
+			units_bytes(sites[0].part.bytes, pins));
+	}
+	free(sites);
+	pinned_free(pinned);
+}
+
+static void say_retained(const struct sentence *sentence, struct run_verdict *verdict)
+{
+	const size_t size = sizeof(verdict->retained);
+	struct retained retained;
+	struct rss rss;
+	size_t length;
+	FILE *file;
+
+	memset(verdict->retained, 0, size);
+	if (sentence->profile->is_mapped || !rss_recorded(sentence->profile, &rss) ||
+	    !retained_find(sentence->profile, &rss, &retained))
+		return;
+	file = fmemopen(verdict->retained, size - 1, "w");
+	if (!file)
+		return;
+	rss_words_retained(sentence->profile, &retained,
+			   rss_words_begin(&sentence->growth, verdict->grows), file);
+	put_pinner(sentence, file);
+	fclose(file);
+	/* It begins and ends as a sentence in a paragraph does. */
+	verdict->retained[0] = (char)tolower(verdict->retained[0]);
+	length = strlen(verdict->retained);
+	while (length && strchr(" .", verdict->retained[length - 1]))
+		verdict->retained[--length] = 0;
+}
+
 void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 {
 	char moves[RUN_VERDICT_SIZE], blame[RUN_VERDICT_SIZE];
@@ -253,6 +305,8 @@ void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 	else if (!say_holder(&sentence, blame))
 		strcpy(blame, "no site can be named");
 	say_limit(&sentence, verdict->limit);
+	verdict->grows = sentence.growth.kind == GROWTH_GROWING || hidden;
+	say_retained(&sentence, verdict);
 	sentence_close(&sentence);
 	/* A site that grows comes first: the heap as a whole may be steady, and that be no comfort. */
 	if (hidden && moves[0])

@@ -4,12 +4,17 @@
  */
 #ifndef PMEM_CMD_RUN_VERDICT_H
 #define PMEM_CMD_RUN_VERDICT_H
+#include <stdbool.h>
+
 #include "profile/profile.h"
 
 enum { RUN_VERDICT_SIZE = 512 };
 
 struct run_verdict {
 	char text[RUN_VERDICT_SIZE];
+	/* That the size is about free memory that stays resident, with what returns it; "" = it is not. */
+	char retained[2 * RUN_VERDICT_SIZE];
+	bool grows; /* the heap does, or a site in it: text is the more urgent one */
 	char limit[RUN_VERDICT_SIZE]; /* when the growth reaches a limit; "" = it does not grow, or has none */
 };
 

@@ -431,9 +431,10 @@ static bool put_recorded(struct json *json, const struct report *report, struct 
 {
 	struct pinned *pinned = pinned_recorded(report->profile);
 	struct rss rss;
-	bool done;
+	bool known = rss_recorded(report->profile, &rss), done;
 
-	json_rss(json, rss_recorded(report->profile, &rss) ? &rss : NULL);
+	json_rss(json, known ? &rss : NULL);
+	json_retained(json, report->profile, known ? &rss : NULL);
 	done = json_pinned(json, report, pinned) ? json_advice(json, report, pinned, err)
 						 : no_memory(report, err);
 	pinned_free(pinned);

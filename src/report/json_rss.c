@@ -42,6 +42,28 @@ void json_rss(struct json *json, const struct rss *rss)
 	json_end(json);
 }
 
+static void put_retained(struct json *json, const struct retained *retained)
+{
+	json_object(json);
+	json_key_uint(json, "free_bytes", retained->free_bytes);
+	json_key_uint(json, "used_bytes", retained->used_bytes);
+	json_parts_known(json, "bytes_per_minute", retained->per_minute);
+	json_parts_known(json, "since_ns", retained->since_ns);
+	json_key_bool(json, "given_back", retained->given_back);
+	json_end(json);
+}
+
+void json_retained(struct json *json, const struct profile *profile, const struct rss *rss)
+{
+	struct retained retained;
+
+	json_key(json, "retained");
+	if (rss && retained_find(profile, rss, &retained))
+		put_retained(json, &retained);
+	else
+		json_null(json);
+}
+
 /* --- pinned ---------------------------------------------------------------------------------- */
 
 /* A call stack that pins something. */

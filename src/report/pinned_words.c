@@ -14,9 +14,6 @@ enum { WORTH_SHARE = 20 }; /* percent of the resident set */
 /* Less is in every process. */
 #define WORTH_BYTES (UINT64_C(1) << 20)
 
-/* Of a running process: what is worth the look at its memory. */
-#define WORTH_MEASURING (UINT64_C(16) << 20)
-
 static bool is_large_part(uint64_t part, uint64_t whole)
 {
 	return part >= WORTH_BYTES && part >= whole / 100 * WORTH_SHARE;
@@ -38,28 +35,6 @@ void pinned_words_site(const struct report *report, const struct pinned_site *si
 		units_bytes(site->part.bytes, pins));
 }
 
-/* Most processes have so few free bytes that nobody needs to look who pins them. */
-static bool may_matter(const struct profile *profile)
-{
-	uint64_t live = profile_live_bytes(&profile->totals);
-	uint64_t rss = rss_now(profile->header.pid);
-
-	return rss > live + WORTH_MEASURING && is_large_part(rss - live, rss);
-}
-
-static struct pinned *find(const struct profile *profile)
-{
-	struct pinned *pinned = NULL;
-	struct error err;
-
-	if (!profile->is_live)
-		return pinned_recorded(profile);
-	/* Who may not look learns all else. */
-	if (may_matter(profile))
-		pinned_of(profile, &pinned, &err);
-	return pinned;
-}
-
 void pinned_words_most(const struct report *report, const struct pinned *pinned, FILE *file)
 {
 	struct pinned_site *sites = NULL;
@@ -70,12 +45,4 @@ void pinned_words_most(const struct report *report, const struct pinned *pinned,
 	if (count && sites[0].part.bytes >= WORTH_BYTES)
 		pinned_words_site(report, &sites[0], file);
 	free(sites);
-}
-
-void pinned_words_first_page(const struct report *report, FILE *file)
-{
-	struct pinned *pinned = find(report->profile);
-
-	pinned_words_most(report, pinned, file);
-	pinned_free(pinned);
 }

@@ -18,7 +18,4 @@ void pinned_words_site(const struct report *report, const struct pinned_site *si
 /* That of the site that pins most, if it matters; pinned may be NULL. */
 void pinned_words_most(const struct report *report, const struct pinned *pinned, FILE *file);
 
-/* The same of what was recorded; of a process that runs, if its size makes it likely, of what is measured now. */
-void pinned_words_first_page(const struct report *report, FILE *file);
-
 #endif

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "base/units.h"
+#include "profile/when.h"
 
 enum {
 	WORTH_SHARE = 20, /* percent of the total that a part must have to be named as the cause */
@@ -38,7 +39,7 @@ static void say_kept(const struct rss *rss, FILE *file)
 	char kept[UNITS_SIZE];
 
 	units_bytes(rss->lines.lines[FORMAT_RSS_KEPT], kept);
-	fprintf(file, "Not a leak: %s freed but kept by %s", kept,
+	fprintf(file, "%s freed but kept by %s", kept,
 		rss->allocator == FORMAT_ALLOCATOR_OTHER || !rss->allocator
 			? "the allocator"
 			: rss_allocator_name(rss->allocator));
@@ -65,6 +66,17 @@ static void say_kept(const struct rss *rss, FILE *file)
 	}
 }
 
+static void say_fragments(const struct rss *rss, FILE *file)
+{
+	char bytes[UNITS_SIZE];
+
+	fprintf(file,
+		"%s are free, but in pages that live blocks hold (fragmentation): no setting "
+		"returns them, only freeing what lies between, or allocating what stays apart from "
+		"what goes. ",
+		units_bytes(rss->lines.lines[FORMAT_RSS_FRAGMENTS], bytes));
+}
+
 static void say_cause(const struct rss *rss, enum format_rss_line line, FILE *file)
 {
 	char bytes[UNITS_SIZE];
@@ -72,14 +84,12 @@ static void say_cause(const struct rss *rss, enum format_rss_line line, FILE *fi
 	units_bytes(rss->lines.lines[line], bytes);
 	switch (line) {
 	case FORMAT_RSS_KEPT:
+		fputs("Not a leak: ", file);
 		say_kept(rss, file);
 		break;
 	case FORMAT_RSS_FRAGMENTS:
-		fprintf(file,
-			"Not a leak: %s are free, but in pages that live blocks hold "
-			"(fragmentation): no setting returns them, only freeing what lies "
-			"between. ",
-			bytes);
+		fputs("Not a leak: ", file);
+		say_fragments(rss, file);
 		break;
 	case FORMAT_RSS_ROUNDING:
 		fprintf(file,
@@ -148,6 +158,59 @@ void rss_words_print(const struct profile *profile, const struct rss *rss, FILE 
 	    lines->lines[cause] >= lines->total / 100 * WORTH_SHARE)
 		say_cause(rss, cause, file);
 	say_absent(profile, rss, file);
+}
+
+/* --- free memory that stays ------------------------------------------------------------------ */
+
+static void say_parts(const struct retained *retained, FILE *file)
+{
+	const struct rss *rss = &retained->rss;
+	uint64_t kept = rss->lines.lines[FORMAT_RSS_KEPT];
+	uint64_t fragments = rss->lines.lines[FORMAT_RSS_FRAGMENTS];
+	uint64_t worth = (kept + fragments) / 100 * WORTH_SHARE;
+
+	if (kept >= fragments)
+		say_kept(rss, file);
+	if (fragments >= worth)
+		say_fragments(rss, file);
+	if (kept < fragments && kept >= worth)
+		say_kept(rss, file);
+}
+
+const char *rss_words_begin(const struct growth *growth, bool site_grows)
+{
+	if (growth->kind == GROWTH_UNKNOWN)
+		return "Mostly free memory";
+	return growth->kind == GROWTH_GROWING || site_grows ? "Beside that" : "Not a leak";
+}
+
+void rss_words_retained(const struct profile *profile, const struct retained *retained,
+			const char *begin, FILE *file)
+{
+	double times = (double)retained->free_bytes /
+		       (double)(retained->used_bytes ? retained->used_bytes : 1);
+	char total[UNITS_SIZE], bytes[UNITS_SIZE], rate[UNITS_SIZE], since[UNITS_SIZE];
+
+	units_bytes(retained->free_bytes, bytes);
+	fprintf(file, "%s: ", begin);
+	if (retained->given_back)
+		fprintf(file, "most of the time of late %s resident were free memory", bytes);
+	else
+		fprintf(file, "of %s resident %s are free memory",
+			units_bytes(retained->rss.lines.total, total), bytes);
+	if (times < 100)
+		fprintf(file, ", %.1f times what live blocks %s", times,
+			retained->given_back ? "took" : "take");
+	if (retained->per_minute)
+		fprintf(file, ", growing %s/min since %s", units_bytes(retained->per_minute, rate),
+			units_time(when_realtime(profile, retained->since_ns), since));
+	fputs(". ", file);
+	if (retained->given_back)
+		fputs("How is not known, as the heap was freed at the end: `pmem report --rss PID` "
+		      "while it runs tells. ",
+		      file);
+	else
+		say_parts(retained, file);
 }
 
 /* --- the sum --------------------------------------------------------------------------------- */

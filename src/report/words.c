@@ -11,7 +11,7 @@
 #include "report/mappings.h"
 #include "report/name.h"
 #include "report/page.h"
-#include "report/pinned_words.h"
+#include "report/retained_words.h"
 #include "report/verdict_words.h"
 
 enum { INDENT = 2, SOURCES = 3 };
@@ -318,7 +318,15 @@ static void put_holders(const struct report *report, FILE *file)
 {
 	put_holder(report, file);
 	put_limit(report, file);
-	pinned_words_first_page(report, file);
+}
+
+static void print_retained(const struct report *report, const struct retained_words *retained)
+{
+	struct page_text text;
+
+	page_text_begin(&text, report->out);
+	retained_words_print(retained, report, text.file);
+	page_text_end(&text, report->out, INDENT);
 }
 
 static void put_mappings(const struct report *report, FILE *file)
@@ -341,8 +349,30 @@ static bool has_mappings(const struct report *report)
 	       (mappings_matter(report->profile) || mappings_may_grow(report->profile));
 }
 
+/* What is live, and what else the process's size is about.  Returns whether that is free memory: it is said first, but after what grows. */
+static bool print_size(const struct report *report)
+{
+	struct retained_words retained;
+	bool first, matters;
+
+	retained_words_open(&retained, report->profile);
+	matters = retained.matters;
+	first = matters && report->growth.kind != GROWTH_GROWING &&
+		!verdicts_culprit(report->verdicts);
+	if (first)
+		print_retained(report, &retained);
+	if (total_live(report) || report->growth.freed_at_end)
+		paragraph(report, put_holders);
+	if (!first)
+		print_retained(report, &retained);
+	retained_words_close(&retained);
+	return matters;
+}
+
 static void print_heap(const struct report *report)
 {
+	bool retained;
+
 	if (!report->profile->stack_count) {
 		fprintf(report->out->file, "%*sNo allocation was recorded.\n", INDENT, "");
 		return;
@@ -350,13 +380,12 @@ static void print_heap(const struct report *report)
 	paragraph(report, put_live);
 	if (report_has_interval(report))
 		return;
-	if (total_live(report) || report->growth.freed_at_end)
-		paragraph(report, put_holders);
+	retained = print_size(report);
 	if (report->growth.kind == GROWTH_GROWING && !report->growth.freed_at_end)
 		return;
 	paragraph(report, words_peak);
-	/* The page has room for one of the two. */
-	if (!has_mappings(report)) {
+	/* The page has room for one of the three. */
+	if (!retained && !has_mappings(report)) {
 		paragraph(report, put_temporaries);
 		paragraph(report, advice_words_first_page);
 	}

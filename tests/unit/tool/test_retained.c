@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_retained.c - when a process's size is about free memory: timelines of known shape, with the lines of the resident set at their end.
+ */
+#include "report_fixture.h"
+
+#include "profile/retained.h"
+
+enum { OTHER = 10 }; /* MiB of the resident set that are no heap */
+
+struct course {
+	struct profile profile;
+	struct profile_point points[100];
+};
+
+/* MiB live and free at the point of each second. */
+static void add(struct course *course, uint64_t live, uint64_t free_mib)
+{
+	uint32_t i = course->profile.point_count++;
+
+	course->points[i] = (struct profile_point){
+		.time_ns = (i + 1) * SECOND,
+		.live_bytes = live * MIB,
+		.rss_bytes = (live + free_mib + OTHER) * MIB,
+	};
+	course->profile.points = course->points;
+	course->profile.duration_ns = (i + 1) * SECOND;
+}
+
+static struct rss lines(uint64_t live, uint64_t fragments, uint64_t kept)
+{
+	struct rss rss = {.lines = {.total = (live + fragments + kept + OTHER) * MIB}};
+
+	rss.lines.lines[FORMAT_RSS_LIVE] = live * MIB;
+	rss.lines.lines[FORMAT_RSS_FRAGMENTS] = fragments * MIB;
+	rss.lines.lines[FORMAT_RSS_KEPT] = kept * MIB;
+	return rss;
+}
+
+static void test_free_memory_that_stays(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	struct rss rss = lines(100, 40, 30);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	for (int i = 0; i < 60; i++)
+		add(course, 100, i < 20 ? 0 : 70);
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	assert_int_equal(retained.free_bytes, 70 * MIB);
+	assert_int_equal(retained.used_bytes, 100 * MIB);
+	assert_int_equal(retained.per_minute, 0);
+	assert_false(retained.given_back);
+	/* Less than half of what is in use; less than is worth a word. */
+	rss = lines(150, 40, 30);
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	rss = lines(100, 30, 30);
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	/* Not told from fewer points. */
+	rss = lines(100, 40, 30);
+	course->profile.point_count = 3;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
+/* Nothing but free memory is left of a heap that was freed at the end. */
+static void test_freed_at_the_end(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	const struct rss rss = lines(1, 0, 199);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	for (int i = 0; i < 59; i++)
+		add(course, 200, 1);
+	add(course, 1, 199);
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	/* But before it was as bad: what was then is told. */
+	for (int i = 20; i < 59; i++) {
+		course->points[i].live_bytes = 80 * MIB;
+		course->points[i].rss_bytes = 210 * MIB;
+	}
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	assert_true(retained.given_back);
+	assert_int_equal(retained.free_bytes / MIB, 120);
+	assert_int_equal(retained.used_bytes / MIB, 80);
+	free(course);
+}
+
+/* A quarter of the time is not enough, whatever the time is. */
+static void test_for_how_long(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	const struct rss rss = lines(50, 90, 0);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	for (int i = 0; i < 100; i++)
+		add(course, i < 80 ? 140 : 50, i < 80 ? 0 : 90);
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	for (int i = 70; i < 80; i++) {
+		course->points[i].live_bytes = 50 * MIB;
+		course->points[i].rss_bytes = (50 + 90 + OTHER) * MIB;
+	}
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
+/* What the allocator adds to small blocks is no free memory. */
+static void test_rounding_is_in_use(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	struct rss rss = lines(100, 70, 0);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	for (int i = 0; i < 60; i++)
+		add(course, 100, 170);
+	rss.lines.lines[FORMAT_RSS_ROUNDING] = 100 * MIB;
+	rss.lines.total += 100 * MIB;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
+/* A few MiB count if they become more and more. */
+static void test_growing(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	const struct rss rss = lines(20, 40, 0);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	for (uint64_t i = 0; i < 100; i++)
+		add(course, 20, i * 40 / 100);
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	assert_in_range(retained.per_minute, 23 * MIB, 25 * MIB);
+	assert_in_range(retained.since_ns, 0, 3 * SECOND);
+	for (uint64_t i = 0; i < 100; i++)
+		course->points[i].rss_bytes = (20 + 40 + OTHER) * MIB;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_free_memory_that_stays),
+		cmocka_unit_test(test_freed_at_the_end),
+		cmocka_unit_test(test_for_how_long),
+		cmocka_unit_test(test_rounding_is_in_use),
+		cmocka_unit_test(test_growing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
