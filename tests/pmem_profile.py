@@ -40,7 +40,7 @@ class Profile:
         self.first = bytearray(HEADER_SIZE)
         self.blocks = {}  # (kind, index) -> bytes, in the order of the file
         self.counts = dict(node=1, stack=F["STACK_FIRST"], chunk=0, wide=0, histogram=1, region=1, module=1, thread=0,
-                           point=0, series=0, mark=0, mapping=0)
+                           point=0, series=0, mark=0, mapping=0, failure=0)
         self.text = bytearray()
         self.regions, self.chunks = {}, {}
         self.put("NODES", "format_node", 0, link=F["LINK_PARENT"])

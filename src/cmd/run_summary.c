@@ -249,6 +249,8 @@ static void print_verdict(const struct profile *profile, FILE *file)
 	struct run_verdict verdict;
 
 	run_verdict(profile, &verdict);
+	if (verdict.failed[0])
+		print_line(file, "  failed   %s", verdict.failed);
 	/* What grows comes first; who holds the heap says little of a process that is mostly free memory. */
 	if (verdict.retained[0] && !verdict.grows)
 		print_line(file, "  verdict  %s", verdict.retained);

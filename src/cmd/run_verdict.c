@@ -22,6 +22,7 @@
 #include "profile/sites.h"
 #include "profile/verdict.h"
 #include "profile/when.h"
+#include "report/failed_words.h"
 #include "report/pinned_words.h"
 #include "report/rss_words.h"
 #include "report/verdict_words.h"
@@ -86,10 +87,9 @@ static void shorten(const char *name, char text[FUNCTION_MAX + 1])
 }
 
 /* "function (file:line)", "function (module)" or "module+0xoffset". */
-static void name_site(const struct sentence *sentence, const struct site *site,
-		      char text[RUN_VERDICT_SIZE])
+static void name_place(const struct sentence *sentence, uint32_t number, char text[RUN_VERDICT_SIZE])
 {
-	const struct place *place = places_get(sentence->places, site->place);
+	const struct place *place = places_get(sentence->places, number);
 	const struct profile_module *module = places_module(sentence->places, place);
 	const struct symbol *symbol = place->symbol;
 	const char *object = module && module->path[0] ? path_last_part(module->path)
@@ -111,6 +111,12 @@ static void name_site(const struct sentence *sentence, const struct site *site,
 		snprintf(text, RUN_VERDICT_SIZE, "%s (%.100s)", function, object);
 	else
 		snprintf(text, RUN_VERDICT_SIZE, "%s", function);
+}
+
+static void name_site(const struct sentence *sentence, const struct site *site,
+		      char text[RUN_VERDICT_SIZE])
+{
+	name_place(sentence, site->place, text);
 }
 
 /* The largest that is not the start-up of libraries; that, if there is no other.  NULL: nothing is live. */
@@ -288,6 +294,37 @@ static void say_retained(const struct sentence *sentence, struct run_verdict *ve
 		verdict->retained[--length] = 0;
 }
 
+/* The name of the site of the first failure; false: not known. */
+static bool name_failed(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
+{
+	const struct profile *profile = sentence->profile;
+	uint32_t node;
+
+	if (!profile->failure_count || !sentence->places)
+		return false;
+	node = names_site(sentence->names, &profile->failures[0].stack);
+	if (node == 0)
+		return false;
+	name_place(sentence, places_find(sentence->places, profile->nodes[node].location), text);
+	return true;
+}
+
+static void say_failed(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
+{
+	char name[RUN_VERDICT_SIZE];
+	bool named = name_failed(sentence, name);
+	FILE *file;
+
+	memset(text, 0, RUN_VERDICT_SIZE);
+	if (sentence->profile->is_mapped || !failed_words_count(sentence->profile))
+		return;
+	file = fmemopen(text, RUN_VERDICT_SIZE - 1, "w");
+	if (!file)
+		return;
+	failed_words_put(sentence->profile, named ? name : NULL, file);
+	fclose(file);
+}
+
 void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 {
 	char moves[RUN_VERDICT_SIZE], blame[RUN_VERDICT_SIZE];
@@ -307,6 +344,7 @@ void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 	say_limit(&sentence, verdict->limit);
 	verdict->grows = sentence.growth.kind == GROWTH_GROWING || hidden;
 	say_retained(&sentence, verdict);
+	say_failed(&sentence, verdict->failed);
 	sentence_close(&sentence);
 	/* A site that grows comes first: the heap as a whole may be steady, and that be no comfort. */
 	if (hidden && moves[0])

@@ -15,6 +15,7 @@ struct run_verdict {
 	/* That the size is about free memory that stays resident, with what returns it; "" = it is not. */
 	char retained[2 * RUN_VERDICT_SIZE];
 	bool grows; /* the heap does, or a site in it: text is the more urgent one */
+	char failed[RUN_VERDICT_SIZE]; /* what was asked for and not given; "" = nothing */
 	char limit[RUN_VERDICT_SIZE]; /* when the growth reaches a limit; "" = it does not grow, or has none */
 };
 

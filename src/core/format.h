@@ -70,6 +70,7 @@ enum format_kind {
 	FORMAT_MAPPINGS = 18,	/* struct format_mapping, in no order */
 	FORMAT_PINS = 19,	/* struct format_pin, in no order */
 	FORMAT_REALLOCS = 20,	/* struct format_realloc, in no order */
+	FORMAT_FAILURES = 21,	/* struct format_failure, in no order */
 	FORMAT_KINDS,
 };
 
@@ -100,6 +101,7 @@ enum format_loss {
 	FORMAT_LOSS_CHILDREN, /* forked children that have events and no profile */
 	FORMAT_LOSS_NOT_TAKEN, /* allocations and mappings charged to their caller alone, below [not taken]: see max_overhead */
 	FORMAT_LOSS_MAPPINGS, /* calls that map or unmap memory and were not recorded */
+	FORMAT_LOSS_FAILURES, /* failed allocations that found no room in FORMAT_FAILURES */
 	FORMAT_LOSS_KINDS,
 };
 
@@ -250,7 +252,7 @@ struct format_header {
 	_Atomic uint64_t mapped_peak_bytes; /* most at one time, of all call stacks */
 	uint64_t ranges; /* address in the process: what is mapped now (core/range_leaf.h); 0 = not known */
 	_Atomic uint32_t realloc_count; /* items below it may be in use */
-	uint32_t reserved1;
+	_Atomic uint32_t failure_count; /* likewise */
 	struct format_errand errand;
 	uint64_t realloc_start; /* code of the hooks realloc() and reallocarray(): addresses in the process */
 	uint64_t realloc_end;
@@ -449,6 +451,19 @@ struct format_realloc {
 	_Atomic uint64_t chained_bytes; /* these old blocks' sizes */
 };
 
+/* What one call stack asked for and did not get: a call that returned NULL, or failed with ENOMEM. */
+struct format_failure {
+	_Atomic uint32_t stack_id; /* 0: the item is not in use */
+	uint32_t reserved;
+	_Atomic uint64_t count;
+	_Atomic uint64_t bytes;		/* asked for, sum; stays at UINT64_MAX */
+	_Atomic uint64_t largest_bytes; /* asked for at once */
+	uint64_t first_ns;		/* these two are those of the first one */
+	uint64_t first_bytes;
+	_Atomic uint64_t last_ns;
+	uint64_t reserved1;
+};
+
 /* Free bytes of resident pages that live blocks of a call stack keep from going back to the kernel; the sum of all is
  * FORMAT_RSS_FRAGMENTS.  And the slack of these blocks: usable size less requested. */
 struct format_pin {
@@ -495,7 +510,7 @@ static_assert(sizeof(struct format_histogram) == 192 && sizeof(struct format_mod
 static_assert(sizeof(struct format_region) == 8 && sizeof(struct format_chunk) == 8, "arrays");
 static_assert(sizeof(struct format_point) == 64 && sizeof(struct format_mark) == 64, "arrays");
 static_assert(sizeof(struct format_series) == 128 && sizeof(struct format_pin) == 24 &&
-		      sizeof(struct format_realloc) == 48,
+		      sizeof(struct format_realloc) == 48 && sizeof(struct format_failure) == 64,
 	      "arrays");
 
 #endif

@@ -91,6 +91,27 @@ static void put_mappings(const struct profile *profile, FILE *file)
 		totals->alloc_count);
 }
 
+/* Without the names that the log has there. */
+static void put_failures(const struct profile *profile, FILE *file)
+{
+	const struct profile_failure *first = profile->failures;
+	uint64_t count = export_header(&profile->header.losses[FORMAT_LOSS_FAILURES]), bytes = 0;
+
+	for (uint32_t i = 0; i < profile->failure_count; i++) {
+		count += profile->failures[i].count;
+		if (__builtin_add_overflow(bytes, profile->failures[i].bytes, &bytes))
+			bytes = UINT64_MAX;
+	}
+	if (!count)
+		return;
+	fprintf(file, "# failed: %" PRIu64 " allocations, bytes %" PRIu64, count, bytes);
+	if (profile->failure_count)
+		fprintf(file, ", first %" PRIu64 " at uptime_s=%" PRIu64 ".%03u {%016" PRIx64 "}",
+			first->first_bytes, first->first_ns / 1000000000,
+			(unsigned)(first->first_ns / 1000000 % 1000), first->stack.id);
+	fputc('\n', file);
+}
+
 static void put_head(const struct profile *profile, FILE *file)
 {
 	const struct format_header *header = &profile->header;
@@ -109,6 +130,7 @@ static void put_head(const struct profile *profile, FILE *file)
 		rss, export_header(&header->own_bytes));
 	put_losses(profile, file);
 	put_mappings(profile, file);
+	put_failures(profile, file);
 	fputs("[  0]", file);
 	for (i = 0; i < RULER; i++)
 		fputc('=', file);

@@ -100,15 +100,25 @@ uintptr_t hook_address(enum format_hook hook)
 	return addresses[hook];
 }
 
+/* Not a tail call: fp's frame is needed. */
+static inline __attribute__((always_inline)) void *failed(size_t size, const uintptr_t *fp,
+							  enum format_hook hook)
+{
+	void *none = record_failed(size, fp, hook);
+
+	__asm__ volatile("" : "+r"(none));
+	return none;
+}
+
 /* Of the hottest hooks the part that may record is apart, so that a sampled thread's events between two samples need no registers
  * saved: a tail call, in which FRAME is the hook's own. */
 static __attribute__((noinline)) void *malloc_recorded(size_t size)
 {
 	void *block = real.malloc(size);
 
-	return __builtin_expect(block != NULL, 1)
-		       ? record_alloc(block, size, FRAME, FORMAT_HOOK_MALLOC)
-		       : NULL;
+	if (__builtin_expect(block != NULL, 1))
+		return record_alloc(block, size, FRAME, FORMAT_HOOK_MALLOC);
+	return failed(size, FRAME, FORMAT_HOOK_MALLOC);
 }
 
 void *malloc(size_t size)
@@ -121,10 +131,13 @@ void *malloc(size_t size)
 static __attribute__((noinline)) void *calloc_recorded(size_t count, size_t size)
 {
 	void *block = real.calloc(count, size);
+	size_t total;
 
-	return __builtin_expect(block != NULL, 1)
-		       ? record_alloc(block, count * size, FRAME, FORMAT_HOOK_CALLOC)
-		       : NULL;
+	if (__builtin_expect(block != NULL, 1))
+		return record_alloc(block, count * size, FRAME, FORMAT_HOOK_CALLOC);
+	if (__builtin_mul_overflow(count, size, &total))
+		total = SIZE_MAX;
+	return failed(total, FRAME, FORMAT_HOOK_CALLOC);
 }
 
 void *calloc(size_t count, size_t size)
@@ -137,12 +150,14 @@ void *calloc(size_t count, size_t size)
 	return calloc_recorded(count, size);
 }
 
-/* The hooks off the hottest path share this; fp is theirs. */
+/* The hooks off the hottest path share this; fp is theirs.  They also fail for alignments that there are not. */
 static __attribute__((noinline)) void recorded(void *block, size_t size, const uintptr_t *fp,
 					       enum format_hook hook)
 {
 	if (block)
 		record_alloc(block, size, fp, hook);
+	else if (errno == ENOMEM)
+		record_failed(size, fp, hook);
 }
 
 /* A block of the boot arena moves to the real allocator. */
@@ -155,7 +170,7 @@ static void *leave_boot(const void *old, size_t size, const uintptr_t *fp, enum 
 		return NULL;
 	block = real.malloc(size);
 	if (!block)
-		return NULL;
+		return record_failed(size, fp, hook);
 	memcpy(block, old, old_size < size ? old_size : size);
 	recorded(block, size, fp, hook);
 	return block;
@@ -185,6 +200,8 @@ static inline __attribute__((always_inline)) void *reallocate(void *old, size_t 
 		record_taken_freed(&taken);
 	if (block)
 		record_alloc(block, size, fp, hook);
+	else if (size)
+		record_failed(size, fp, hook);
 	if (known && block)
 		record_reallocated(&taken, is_mapping, block, size);
 	return block;
@@ -202,7 +219,7 @@ MOVING void *reallocarray(void *old, size_t count, size_t size)
 
 	if (__builtin_mul_overflow(count, size, &total)) {
 		errno = ENOMEM;
-		return NULL;
+		return failed(SIZE_MAX, FRAME, FORMAT_HOOK_REALLOCARRAY);
 	}
 	block = reallocate(old, total, FRAME, FORMAT_HOOK_REALLOCARRAY);
 	/* mimalloc's realloc() leaves it to its reallocarray(); jemalloc leaves errno alone, and so does glibc's over it. */
@@ -251,6 +268,8 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 	result = real.posix_memalign(block, alignment, size);
 	if (result == 0)
 		recorded(*block, size, FRAME, FORMAT_HOOK_POSIX_MEMALIGN);
+	else if (result == ENOMEM)
+		failed(size, FRAME, FORMAT_HOOK_POSIX_MEMALIGN);
 	return result;
 }
 

@@ -86,6 +86,15 @@ static void note_map(const struct map_call *call, uint64_t start, const uintptr_
 		mappings_gone(event.start, event.end, UINT64_MAX);
 }
 
+/* After a call that failed. */
+static void note_failure(uint64_t size, const uintptr_t *fp, enum format_hook hook)
+{
+	const struct mappings_event event = {.fp = fp, .hook = hook};
+
+	if (errno == ENOMEM)
+		mappings_failed(&event, size);
+}
+
 /* A mapping put over another one is the only kind that takes memory away.  fp is the hook's frame. */
 static __attribute__((noinline)) void *map(const struct map_call *call, const uintptr_t *fp)
 {
@@ -104,6 +113,8 @@ static __attribute__((noinline)) void *map(const struct map_call *call, const ui
 		changed(result);
 	if (resolved && result != -1)
 		note_map(call, (uint64_t)result, fp, moment);
+	else if (resolved)
+		note_failure(call->size, fp, FORMAT_HOOK_MMAP);
 	return (void *)result;
 }
 
@@ -156,8 +167,10 @@ static __attribute__((noinline)) void *remap(struct mappings_event *event,
 	event->moment = mappings_moment();
 	result = (void *)changed(
 		(long)real.mremap((void *)old->start, old_size, new_size, flags, new_addr));
-	if (result == MAP_FAILED)
+	if (result == MAP_FAILED) {
+		note_failure(new_size, event->fp, event->hook);
 		return result;
+	}
 	event->start = (uintptr_t)result;
 	event->end = event->start + whole_pages(new_size, 0);
 	mappings_moved(event,
@@ -213,6 +226,8 @@ void *sbrk(intptr_t change)
 		changed(0);
 	if (old != (void *)-1)
 		note_break(&event, (uintptr_t)old, (uintptr_t)old + (uintptr_t)change);
+	else if (change > 0)
+		note_failure((uint64_t)change, event.fp, event.hook);
 	return old;
 }
 
@@ -230,5 +245,7 @@ int brk(void *addr)
 	result = (int)changed(real.brk(addr));
 	if (result == 0)
 		note_break(&event, old, (uintptr_t)addr);
+	else if ((uintptr_t)addr > old)
+		note_failure((uintptr_t)addr - old, event.fp, event.hook);
 	return result;
 }

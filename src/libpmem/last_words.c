@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "core/format.h"
+#include "libpmem/call_line.h"
 #include "libpmem/counters.h"
 #include "libpmem/error_output.h"
 #include "libpmem/headroom.h"
@@ -32,11 +33,9 @@
 #include "libpmem/tree.h"
 
 enum {
-	FRAMES = 5,
 	LINES = LAST_WORDS_GROWERS + 2,
 	PREFIX_MAX = 32,
-	PART = 4,	  /* of what is left: the growth after which another look is due */
-	NAME_SHOWN = 120, /* bytes of a function's name */
+	PART = 4, /* of what is left: the growth after which another look is due */
 	PAGE = 4096,
 };
 
@@ -280,58 +279,6 @@ static void put_bytes(struct text *text, uint64_t bytes)
 	text_string(text, units[unit]);
 }
 
-static void put_cut(struct text *text, const char *name)
-{
-	size_t size = strnlen(name, NAME_SHOWN + 1);
-
-	for (size_t i = 0; i < size && i < NAME_SHOWN; i++)
-		text_char(text, (unsigned char)name[i] < ' ' || name[i] == 0x7f ? '?' : name[i]);
-	if (size > NAME_SHOWN)
-		text_string(text, "...");
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static void put_frame(struct text *text, uint32_t node)
-{
-	struct modules_location location;
-	struct name name = {.symbol = NULL};
-	const char *special;
-
-	modules_locate(tree_pc32(node), &location);
-	if (!location.module) {
-		special = modules_special_name((uint32_t)location.offset);
-		text_string(text, special ? special : "[unknown]");
-		return;
-	}
-	if (location.module->path[0])
-		names_find(&location, &name);
-	if (name.symbol) {
-		put_cut(text, name.symbol);
-		return;
-	}
-	put_cut(text, location.module->path[0] ? last_part(location.module->path) : "[anonymous]");
-	text_string(text, "+0x");
-	text_hex(text, location.offset, 0);
-}
-
-static void put_frames(struct text *text, uint32_t id)
-{
-	uint32_t node = tree_stack(id)->node;
-
-	for (unsigned i = 0; i < FRAMES && node != TREE_ROOT; i++, node = tree_parent(node)) {
-		text_string(text, i ? " < " : " ");
-		put_frame(text, node);
-	}
-	if (node != TREE_ROOT)
-		text_string(text, " < ...");
-}
-
 /* "memory reached 90 % of the cgroup's limit: 461.2 of 512.0 MiB used, 410.0 MiB of it in live blocks". */
 static void put_reached(struct text *text)
 {
@@ -366,7 +313,7 @@ static void put_grower(struct text *text, const struct grower *grower)
 	text_string(text, " {");
 	text_hex(text, snapshot_entry_hash(grower->id), 16);
 	text_char(text, '}');
-	put_frames(text, grower->id);
+	call_line_put(text, grower->id);
 }
 
 /* A line to stderr, and to the log's text.  One that is too long ends where it must. */

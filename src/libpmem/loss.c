@@ -18,6 +18,7 @@ static const char *const names[FORMAT_LOSS_KINDS] = {
 	[FORMAT_LOSS_INTERNAL] = "internal",   [FORMAT_LOSS_PROFILE_BYTES] = "profile_bytes",
 	[FORMAT_LOSS_TIMELINE] = "timeline",   [FORMAT_LOSS_CHILDREN] = "children",
 	[FORMAT_LOSS_NOT_TAKEN] = "not_taken", [FORMAT_LOSS_MAPPINGS] = "mappings",
+	[FORMAT_LOSS_FAILURES] = "failures",
 };
 
 void loss_add(enum format_loss kind, uint64_t count)

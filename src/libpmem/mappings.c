@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "libpmem/failures.h"
 #include "libpmem/find_object.h"
 #include "libpmem/lock.h"
 #include "libpmem/loss.h"
@@ -266,6 +267,19 @@ void mappings_made(const struct mappings_event *event)
 	}
 	/* There may be no other events. */
 	snapshot_look();
+	thread_leave(thread);
+}
+
+void mappings_failed(const struct mappings_event *event, uint64_t size)
+{
+	struct thread *thread = thread_enter();
+	uint32_t id;
+
+	if (!thread)
+		return;
+	id = stack_of(thread, event);
+	if (id)
+		failures_count(id, size);
 	thread_leave(thread);
 }
 

@@ -19,7 +19,7 @@
 #include "core/waterfall.h"
 #include "libpmem/hook.h"
 
-/* A call that succeeded: [start, end) is what the program got by it. */
+/* A call; of one that succeeded [start, end) is what the program got by it. */
 struct mappings_event {
 	uint64_t start;
 	uint64_t end;
@@ -42,6 +42,9 @@ uint64_t mappings_moment(void);
 
 /* Anonymous memory, where perhaps something else was. */
 void mappings_made(const struct mappings_event *event);
+
+/* The program asked for size bytes and got none: ENOMEM. */
+void mappings_failed(const struct mappings_event *event, uint64_t size);
 
 /* Moved, grown or shrunk: like a block by realloc() it belongs to this call from now on.  Counts if any part of the old one does. */
 void mappings_moved(const struct mappings_event *event, const struct mappings_old *old);

@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "libpmem/assert.h"
+#include "libpmem/failures.h"
 #include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
@@ -577,6 +578,18 @@ uint32_t record_caller(struct thread *thread, const uintptr_t *fp, enum format_h
 	if (thread->mark != process_mark_now())
 		refresh(thread);
 	return tree_not_taken_id(modules_encode(fp[1]), hook);
+}
+
+__attribute__((noinline, cold)) void *record_failed(size_t size, const uintptr_t *fp,
+						    enum format_hook hook)
+{
+	struct thread *thread = size ? thread_enter() : NULL;
+
+	if (!thread)
+		return NULL;
+	failures_count(record_stack(thread, fp, hook), size);
+	thread_leave(thread);
+	return NULL;
 }
 
 void record_reallocated(const struct live_block *taken, bool is_mapping, void *block, size_t size)

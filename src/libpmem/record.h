@@ -195,6 +195,10 @@ static inline __attribute__((always_inline)) void record_free(void *block, uintp
 		record_free_finish(thread, &live);
 }
 
+/* A call for size bytes through hook returned NULL, for want of memory.  Returns NULL.  Nowhere but in the branch that it is for; not in tail
+ * position: fp's frame is needed. */
+void *record_failed(size_t size, const uintptr_t *fp, enum format_hook hook);
+
 /* Where the functions for a reallocation leave the fast path; thread: entered already. */
 bool record_take_unready(void *block, struct live_block *taken);
 bool record_take_other(struct thread *thread, void *block, struct live_block *taken);

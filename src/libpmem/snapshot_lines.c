@@ -4,6 +4,8 @@
  */
 #include "libpmem/snapshot_lines.h"
 
+#include "libpmem/call_line.h"
+#include "libpmem/failures.h"
 #include "libpmem/live_table.h"
 #include "libpmem/loss.h"
 #include "libpmem/mappings.h"
@@ -12,6 +14,7 @@
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
 #include "libpmem/side_table.h"
+#include "libpmem/snapshot_entry.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
 
@@ -37,11 +40,11 @@ static void put_sequence(struct text *text, uint32_t sequence)
 }
 
 /* Seconds with three digits after the point. */
-static void put_uptime(struct text *text, uint64_t uptime_ns)
+static void put_seconds(struct text *text, const char *name, uint64_t time_ns)
 {
-	uint64_t ms = uptime_ns / 1000000;
+	uint64_t ms = time_ns / 1000000;
 
-	put_count(text, " uptime_s=", ms / 1000);
+	put_count(text, name, ms / 1000);
 	text_char(text, '.');
 	text_char(text, (char)('0' + ms / 100 % 10));
 	text_char(text, (char)('0' + ms / 10 % 10));
@@ -109,13 +112,34 @@ static void put_mappings(struct text *text)
 	text_char(text, '\n');
 }
 
+/* What the program asked for and did not get. */
+static void put_failures(struct text *text)
+{
+	struct failures_sum sum;
+
+	failures_sum(&sum);
+	if (!sum.count)
+		return;
+	put_count(text, "# failed: ", sum.count);
+	put_count(text, " allocations, bytes ", sum.bytes);
+	if (sum.first_id) {
+		put_count(text, ", first ", sum.first_bytes);
+		put_seconds(text, " at uptime_s=", sum.first_ns);
+		text_string(text, " {");
+		text_hex(text, snapshot_entry_hash(sum.first_id), 16);
+		text_char(text, '}');
+		call_line_put(text, sum.first_id);
+	}
+	text_char(text, '\n');
+}
+
 void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 {
 	unsigned i;
 
 	text_string(text, "# time=");
 	text_time(text, sys_realtime_ns());
-	put_uptime(text, facts->uptime_ns);
+	put_seconds(text, " uptime_s=", facts->uptime_ns);
 	put_count(text, " live=", facts->live);
 	put_count(text, " peak=", peak_for(facts->live));
 	put_count(text, " rss=", rss_bytes());
@@ -127,6 +151,7 @@ void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 	put_if_any(text, " last_words=", facts->last_words);
 	text_char(text, '\n');
 	put_mappings(text);
+	put_failures(text);
 	put_sequence(text, facts->sequence);
 	for (i = 0; i < RULER; i++)
 		text_char(text, '=');

@@ -136,7 +136,7 @@ static bool read_all(struct reader *reader)
 	profile->is_live = is_live(&reader->image, profile->path);
 	reader->image.grows = profile->is_live;
 	report_cut(reader);
-	if (!read_mappings(reader) || !read_counts(reader))
+	if (!read_mappings(reader) || !read_failures(reader) || !read_counts(reader))
 		return false;
 	profile->header.recorder[sizeof(profile->header.recorder) - 1] = '\0';
 	if (!read_tree(reader) || !read_given(reader) || !read_threads(reader) ||
@@ -157,6 +157,7 @@ static void end_reading(struct reader *reader)
 	free(reader->thread_counts);
 	free(reader->raw_stacks);
 	free(reader->raw_mappings);
+	free(reader->raw_failures);
 	free(reader->stack_index);
 }
 
@@ -339,6 +340,7 @@ const char *profile_loss_name(uint32_t loss)
 		[FORMAT_LOSS_CHILDREN] = "children",
 		[FORMAT_LOSS_NOT_TAKEN] = "not_taken",
 		[FORMAT_LOSS_MAPPINGS] = "mappings",
+		[FORMAT_LOSS_FAILURES] = "failures",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? names[loss] : "unknown";
@@ -357,6 +359,7 @@ const char *profile_blemish_words(uint32_t loss)
 		[FORMAT_LOSS_NOT_TAKEN] = "allocations without a call stack, to keep the overhead "
 					  "down",
 		[FORMAT_LOSS_MAPPINGS] = "mmap or munmap calls not recorded",
+		[FORMAT_LOSS_FAILURES] = "failed allocations without a call stack",
 	};
 
 	return loss < FORMAT_LOSS_KINDS ? words[loss] : NULL;

@@ -84,6 +84,17 @@ struct profile_stack {
 	const struct profile_realloc *reallocs; /* NULL = none */
 };
 
+/* What one call stack asked for and did not get. */
+struct profile_failure {
+	struct profile_stack stack; /* without figures: it may have no event */
+	uint64_t count;
+	uint64_t bytes; /* asked for in all, as far as that is a number */
+	uint64_t largest_bytes;
+	uint64_t first_bytes; /* by the first call */
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
 struct profile_thread {
 	uint32_t tid;
 	uint32_t owners; /* how many threads shared this line */
@@ -167,6 +178,8 @@ struct profile {
 	const uint32_t *records; /* by index of the call stack: its number among the file's FORMAT_MAPPINGS */
 	struct format_pin *pins; /* as recorded at the end */
 	uint32_t pin_count;
+	struct profile_failure *failures; /* by the time of the first one */
+	uint32_t failure_count;
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */
 	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
 	uint32_t damage_count;	  /* how many findings there were */

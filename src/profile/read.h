@@ -36,6 +36,8 @@ struct reader {
 	uint32_t *mapping_records; /* by their order: their numbers in raw_mappings */
 	uint32_t mapping_series;   /* likewise in profile.series */
 	struct profile *mapped;	   /* profile.mapped */
+	struct format_failure *raw_failures;
+	uint32_t failure_limit; /* of them */
 };
 
 /* What the profile keeps until it is closed; returns memory (NULL stays NULL). */
@@ -67,6 +69,13 @@ static inline void add_limited(uint64_t *sum, uint64_t value)
 
 /* read_mappings.c: raw_mappings.  Before read_counts(). */
 bool read_mappings(struct reader *reader);
+
+/* read_failures.c: raw_failures.  Before read_counts(). */
+bool read_failures(struct reader *reader);
+
+/* Adds the figures of an item to those of its call stack, which begin as zeros; and sorts them when all are there. */
+void read_failures_add(const struct format_failure *item, struct profile_failure *failure);
+void read_failures_sort(struct profile *profile);
 
 /* The figures of a record, made consistent.  False: they were not. */
 bool read_mappings_counts(const struct format_mapping *mapping, struct profile_counts *counts);

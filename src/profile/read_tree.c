@@ -41,6 +41,7 @@ struct tree {
 	uint32_t negative;
 	uint32_t wrong_hooks;
 	uint32_t wrong_mappings;
+	uint32_t wrong_failures;
 };
 
 /* --- nodes ----------------------------------------------------------------------------------- */
@@ -313,6 +314,47 @@ static bool take_mappings(struct tree *tree)
 	return reader->mapping_records != NULL;
 }
 
+/* That of a call stack; made if it is the first one's.  NULL: no memory. */
+static struct profile_failure *failure_of(struct tree *tree, uint32_t id)
+{
+	struct profile *profile = &tree->reader->profile;
+	struct profile_failure *failure = profile->failures;
+
+	for (; failure < profile->failures + profile->failure_count; failure++)
+		if (failure->stack.number == id)
+			return failure;
+	if (!make_stack(tree, id, &failure->stack))
+		return NULL;
+	profile->failure_count++;
+	return failure;
+}
+
+static bool take_failures(struct tree *tree)
+{
+	struct reader *reader = tree->reader;
+
+	reader->profile.failures = reader_alloc(reader, reader->failure_limit,
+						sizeof(*reader->profile.failures));
+	for (uint32_t i = 0; reader->profile.failures && i < reader->failure_limit; i++) {
+		const struct format_failure *item = &reader->raw_failures[i];
+		uint32_t id = plain32(&item->stack_id);
+		struct profile_failure *failure;
+
+		/* 0: it was being made. */
+		if (id == 0 || id >= reader->stack_limit) {
+			tree->wrong_failures += id != 0 && !reader->profile.is_live;
+			continue;
+		}
+		failure = failure_of(tree, id);
+		if (!failure)
+			return false;
+		read_failures_add(item, failure);
+	}
+	if (reader->profile.failures)
+		read_failures_sort(&reader->profile);
+	return reader->profile.failures != NULL;
+}
+
 static bool had_event(const struct profile_counts *counts)
 {
 	return (counts->alloc_count | counts->free_count | counts->alloc_bytes |
@@ -336,7 +378,7 @@ static bool take_stacks(struct tree *tree)
 	for (uint32_t id = 1; id < limit; id++)
 		if (had_event(&reader->counts[id]) && !take_stack(tree, id))
 			return false;
-	return take_mappings(tree);
+	return take_mappings(tree) && take_failures(tree);
 }
 
 static bool load_stacks(struct reader *reader)
@@ -365,6 +407,8 @@ static void report(const struct tree *tree)
 		damage_add(damage, "%u call stacks with an unknown entry point", tree->wrong_hooks);
 	if (tree->wrong_mappings > 0)
 		damage_add(damage, "%u impossible figures of mappings", tree->wrong_mappings);
+	if (tree->wrong_failures > 0)
+		damage_add(damage, "%u failed allocations of nobody", tree->wrong_failures);
 }
 
 bool read_tree(struct reader *reader)

@@ -15,6 +15,7 @@
 #include "profile/rss.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
+#include "report/failed_words.h"
 #include "report/json_advice.h"
 #include "report/json_counts.h"
 #include "report/json_parts.h"
@@ -450,6 +451,7 @@ static bool print_all(struct report *report, struct json *json, struct error *er
 	put_totals(json, profile);
 	put_losses(json, profile);
 	ok = put_recorded(json, report, err);
+	failed_words_json(json, report);
 	json_parts_growth(json, report);
 	put_interval(json, report);
 	json_parts_verdicts(json, report);

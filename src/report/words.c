@@ -8,6 +8,7 @@
 
 #include "profile/when.h"
 #include "report/advice_words.h"
+#include "report/failed_words.h"
 #include "report/mappings.h"
 #include "report/name.h"
 #include "report/page.h"
@@ -380,6 +381,7 @@ static void print_heap(const struct report *report)
 	paragraph(report, put_live);
 	if (report_has_interval(report))
 		return;
+	paragraph(report, failed_words_first_page);
 	retained = print_size(report);
 	if (report->growth.kind == GROWTH_GROWING && !report->growth.freed_at_end)
 		return;

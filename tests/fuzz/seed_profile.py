@@ -82,6 +82,15 @@ def mappings():
     return profile
 
 
+def failures():
+    """Of a call stack without an event, twice, and of nobody."""
+    profile = Profile()
+    stack = profile.stack([(0, 0x1234)])
+    for number, stack_id in enumerate((stack, stack, 0, 99)):
+        profile.put("FAILURES", "format_failure", profile.take("failure"), stack_id=stack_id, count=1, bytes=5 + number, first_ns=9 - number)
+    return profile
+
+
 def pins():
     profile = Profile()
     stack = profile.stack([(0, 0x1234)])
@@ -105,7 +114,7 @@ def directory():
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for make in (Profile, tree, numbers, timeline, mappings, pins, directory):
+    for make in (Profile, tree, numbers, timeline, mappings, failures, pins, directory):
         with open(os.path.join(folder, make.__name__.lower()), "wb") as file:
             file.write(seed(make()))
 

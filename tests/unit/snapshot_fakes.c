@@ -18,6 +18,7 @@
 
 #include "libpmem/counters.h"
 #include "libpmem/hook.h"
+#include "libpmem/call_line.h"
 #include "libpmem/last_words.h"
 #include "libpmem/live_table.h"
 #include "libpmem/log.h"
@@ -176,6 +177,17 @@ void symbols_init(void)
 void mappings_sum(struct mappings_counts *sum)
 {
 	*sum = fakes.mapped;
+}
+
+void failures_sum(struct failures_sum *sum)
+{
+	*sum = fakes.failed;
+}
+
+void call_line_put(struct text *text, uint32_t id)
+{
+	(void)id;
+	text_string(text, " parse < main");
 }
 
 size_t mappings_size(void)
@@ -373,6 +385,7 @@ int fakes_begin(void **state)
 	fakes.deep_frames = 0;
 	fakes.zero_id = 0;
 	fakes.mapped = (struct mappings_counts){0};
+	fakes.failed = (struct failures_sum){0};
 	fakes.busy_program = fakes.fork_in_write = fakes.rotated = false;
 	fakes.log_fails = fakes.log_refuses = false;
 	fakes.clock_step_ns = 0;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "libpmem/settings.h"
+#include "libpmem/failures.h"
 #include "libpmem/mappings.h"
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/text.h"
@@ -31,6 +32,7 @@ struct fakes {
 	uint32_t deep_frames; /* of DEEP_ID; 0 = as the others */
 	uint32_t zero_id;     /* blocks of 0 bytes were allocated there; 0 = nowhere */
 	struct mappings_counts mapped;
+	struct failures_sum failed;
 	bool busy_program; /* each read of a counter finds the program at work */
 
 	_Atomic uint64_t clock_ns;

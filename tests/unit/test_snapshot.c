@@ -60,6 +60,20 @@ static void test_what_the_program_maps_has_a_line(void **state)
 			       "[  0]=========================================================\n"));
 }
 
+static void test_what_failed_has_a_line(void **state)
+{
+	(void)state;
+	fakes_event(0, 1, 7, 0);
+	fakes.failed = (struct failures_sum){3, 9000, 1, 12345678901, 4000};
+	fakes_check(1049);
+	assert_non_null(
+		strstr(fakes.log_text,
+		       " lost=0\n"
+		       "# failed: 3 allocations, bytes 9000, first 4000 at uptime_s=12.345 {"));
+	assert_non_null(strstr(fakes.log_text, "} parse < main\n"
+					       "[  0]====="));
+}
+
 /* Without blocks it is a snapshot all the same. */
 static void test_a_program_that_only_maps_has_snapshots(void **state)
 {
@@ -251,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_exact_text, fakes_begin),
 		cmocka_unit_test_setup(test_what_the_program_maps_has_a_line, fakes_begin),
+		cmocka_unit_test_setup(test_what_failed_has_a_line, fakes_begin),
 		cmocka_unit_test_setup(test_a_program_that_only_maps_has_snapshots, fakes_begin),
 		cmocka_unit_test_setup(test_thousands_without_limit, fakes_begin),
 		cmocka_unit_test_setup(test_thousands_with_limit, fakes_begin),

@@ -40,7 +40,9 @@ static void *map_shared(size_t size)
 
 void fakes_clear_store(void)
 {
-	for (int kind = FORMAT_POINTS; kind <= FORMAT_MARKS; kind++) {
+	for (int kind = FORMAT_POINTS; kind < FORMAT_KINDS; kind++) {
+		if (kind > FORMAT_MARKS && kind != FORMAT_FAILURES)
+			continue;
 		if (blocks[kind])
 			munmap(blocks[kind], (size_t)FAKES_BLOCKS * FORMAT_BLOCK_SIZE);
 		blocks[kind] = map_shared((size_t)FAKES_BLOCKS * FORMAT_BLOCK_SIZE);
