@@ -27,8 +27,10 @@ def recorded(tool, program, mode):
     return lines, page, json.loads(tool("report", "--json", profile).stdout)["retained"]
 
 
-def test_fragments(tool, programs):
+def test_fragments(tool, programs, root):
     lines, page, retained = recorded(tool, programs("retained.c"), "fragments")
+    documented = re.findall(r"^\| `retained\.(\w+)`", (root / "doc" / "JSON.md").read_text(), re.M)
+    assert set(documented) == set(retained)
     assert re.match(r"not a leak: of \d+\.\d MiB resident (9|10)\d\.\d MiB are free memory, 5\.\d times what live blocks take\. "
                     r".* \(fragmentation\): .* filled \(retained\.c:\d+\) holds 10\.0 MiB live and pins (9|10)\d\.\d MiB$", lines["verdict"])
     assert "holds 10.0 MiB, 56 %" in lines["live"]

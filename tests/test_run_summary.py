@@ -69,11 +69,26 @@ def test_summary(tool, programs):
     assert told[-1] == "  next     pmem report %s    pmem html %s" % (profile.name, profile.name)
 
 
+def test_a_short_run_says_what_can_be_said(tool, programs):
+    """And with the distance of points that it names, the next one says more."""
+    program = programs("retained.c")
+    result = tool("run", "-o", "it.prof", "--", program, "short", 1)
+    line, = [line for line in result.stderr.decode().splitlines() if line.startswith("  verdict  ")]
+    found = re.search(r"holds .*, \d+ %; ran (\d+(?:\.\d)?) (ms|s), too short for a verdict on growth: that takes 2 s, or PMEM_TIMELINE_MS=(\d+)$", line)
+    assert found, line
+    page = " ".join(tool("report", result.folder / "it.prof").stdout.decode().split())
+    assert "It ran %s %s, too short for a verdict on growth: that takes 2 s, or PMEM_TIMELINE_MS=%s. " % found.groups() in page
+    finer = tool("run", "-o", "it.prof", "--", program, "short", 1, env={"PMEM_TIMELINE_MS": found[3]}).stderr.decode()
+    assert "too short" not in finer and "steady" in finer, finer
+    none = tool("run", "-o", "it.prof", "--", program, "short", 1, env={"PMEM_TIMELINE_MS": "0"}).stderr.decode()
+    assert "; was recorded without a timeline, which would tell growth" in none
+
+
 def test_the_start_of_libraries_is_nobodys_fault(tool, programs):
     """libstdc++'s reserve for exceptions is larger than what this program keeps."""
     result = tool("run", "-o", "x.prof", programs("small.cpp", "-g", "-O0"))
     verdict = next(l for l in lines(result) if l.startswith("  verdict  "))
-    assert re.search(r"main \(small\.cpp:\d+\) holds 1000 B, \d+ %$", verdict), verdict
+    assert re.search(r"main \(small\.cpp:\d+\) holds 1000 B, \d+ %;", verdict), verdict
     report = " ".join(tool("report", "x.prof", cwd=result.folder).stdout.decode().split())
     assert re.search(r"main \(small\.cpp:\d+\) holds 1000 B, ", report), report
 

@@ -294,6 +294,20 @@ static void say_retained(const struct sentence *sentence, struct run_verdict *ve
 		verdict->retained[--length] = 0;
 }
 
+/* Why nothing is said of growth, put behind the text. */
+static void add_unknown(const struct profile *profile, char text[RUN_VERDICT_SIZE])
+{
+	size_t used = strlen(text);
+	FILE *file = fmemopen(text + used, RUN_VERDICT_SIZE - used, "w");
+
+	if (!file)
+		return;
+	fputs("; ", file);
+	verdict_words_unknown(profile, file);
+	fclose(file);
+	text[RUN_VERDICT_SIZE - 1] = 0;
+}
+
 /* The name of the site of the first failure; false: not known. */
 static bool name_failed(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
 {
@@ -346,6 +360,8 @@ void run_verdict(const struct profile *profile, struct run_verdict *verdict)
 	say_retained(&sentence, verdict);
 	say_failed(&sentence, verdict->failed);
 	sentence_close(&sentence);
+	if (!moves[0] && !profile->is_mapped && profile->totals.alloc_count)
+		add_unknown(profile, blame);
 	/* A site that grows comes first: the heap as a whole may be steady, and that be no comfort. */
 	if (hidden && moves[0])
 		snprintf(verdict->text, RUN_VERDICT_SIZE, "%.400s; the heap as a whole: %.80s",

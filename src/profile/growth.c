@@ -14,7 +14,8 @@ enum { POINTS_MIN = TREND_POINTS_MIN, AT_EXIT_MAX = 3, HELD_MAX = 200, GAP = 4 }
 
 #define SECOND_NS UINT64_C(1000000000)
 #define MINUTE_NS (60 * SECOND_NS)
-#define SPAN_MIN 2.0	       /* s */
+#define SPAN_MIN ((double)GROWTH_SPAN_NS / (double)SECOND_NS) /* s; */
+#define SPAN_POINTS 8	       /* or so many distances of points, who sets them closer */
 #define LEAST_BYTES 16384.0    /* a smaller rise is never worth a word */
 #define LEAST_SHARE 1e-4       /* nor one that is less of the heap */
 #define NOISE_BYTES 65536.0    /* up and down by so much is steady, */
@@ -58,9 +59,37 @@ uint64_t growth_rate_per_minute(double rate)
 	return per_minute > 0 ? (uint64_t)per_minute : 0;
 }
 
-bool growth_too_little(const struct robust_point *points, size_t count)
+/* In seconds. */
+static double span_min(const struct profile *profile)
 {
-	return count < TREND_POINTS_MIN || points[count - 1].time - points[0].time < SPAN_MIN;
+	uint64_t interval_ns = atomic_load_explicit(&profile->header.interval_ns,
+						    memory_order_relaxed);
+	double span = growth_seconds(interval_ns) * SPAN_POINTS;
+
+	return interval_ns && span < SPAN_MIN ? span : SPAN_MIN;
+}
+
+bool growth_too_little(const struct profile *profile, const struct robust_point *points,
+		       size_t count)
+{
+	return count < TREND_POINTS_MIN ||
+	       points[count - 1].time - points[0].time < span_min(profile);
+}
+
+uint32_t growth_finer_ms(const struct profile *profile)
+{
+	static const uint32_t choices[] = {100, 50, 20, 10, 5, 2, 1};
+	uint64_t interval_ns = atomic_load_explicit(&profile->header.interval_ns,
+						    memory_order_relaxed);
+
+	for (unsigned i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+		uint64_t choice_ns = choices[i] * UINT64_C(1000000);
+
+		/* Twice as many as it takes: the first ones may come late. */
+		if (choice_ns * SPAN_POINTS * 2 <= profile->duration_ns)
+			return choice_ns < interval_ns ? choices[i] : 0;
+	}
+	return 0;
 }
 
 /* A part of the profile's points. */
@@ -196,7 +225,8 @@ static void read_trend(const struct profile *profile, const struct range *range,
 	double most = 0;
 
 	*growth = (struct growth){.kind = GROWTH_UNKNOWN};
-	if (!points || range->end - range->first < POINTS_MIN || growth_too_little(points, count)) {
+	if (!points || range->end - range->first < POINTS_MIN ||
+	    growth_too_little(profile, points, count)) {
 		free(points);
 		return;
 	}

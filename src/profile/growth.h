@@ -13,7 +13,7 @@
 #include "profile/trend.h"
 
 enum growth_kind {
-	GROWTH_UNKNOWN, /* fewer than 4 points, or less than 2 s */
+	GROWTH_UNKNOWN, /* fewer than 4 points, or too little time: growth_too_little() */
 	GROWTH_GROWING,
 	GROWTH_SHRINKING,
 	GROWTH_STEADY,
@@ -53,8 +53,15 @@ uint64_t growth_ns(double seconds);
 /* A rate in bytes a second, a minute; 0 for negative ones. */
 uint64_t growth_rate_per_minute(double rate);
 
-/* Whether fewer than TREND_POINTS_MIN points, or less than 2 s, are too little to say anything. */
-bool growth_too_little(const struct robust_point *points, size_t count);
+#define GROWTH_SPAN_NS UINT64_C(2000000000)
+
+/* Whether points are too little to say anything: fewer than TREND_POINTS_MIN, or of less than GROWTH_SPAN_NS or, where points were set to be
+ * closer, eight of their distances. */
+bool growth_too_little(const struct profile *profile, const struct robust_point *points,
+		       size_t count);
+
+/* The PMEM_TIMELINE_MS with which a run as short as this one is enough; 0: none. */
+uint32_t growth_finer_ms(const struct profile *profile);
 
 /* How the live bytes of the process move at the end of the interval. */
 void growth_of_process(const struct profile *profile, const struct growth_interval *interval,

@@ -110,7 +110,7 @@ static void read_growth(const struct profile *profile, const struct makeup *make
 		points[count++] = (struct robust_point){growth_seconds(point->time_ns), value};
 		most = value > most ? value : most;
 	}
-	if (points && !growth_too_little(points, count)) {
+	if (points && !growth_too_little(profile, points, count)) {
 		trend_read(points, count, growth_least(most), &trend);
 		if (trend.class == TREND_LEAK && trend.course == TREND_RISING) {
 			retained->per_minute = growth_rate_per_minute(trend.rate);

@@ -145,7 +145,7 @@ static void read_trend(const struct search *search, unsigned chosen, double most
 		points[i] = (struct robust_point){search->times[i].time, sum};
 	}
 	*trend = (struct trend){.p = 1};
-	if (!growth_too_little(points, search->time_count))
+	if (!growth_too_little(search->profile, points, search->time_count))
 		trend_read(points, search->time_count, growth_least(most), trend);
 }
 

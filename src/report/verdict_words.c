@@ -94,6 +94,26 @@ void verdict_words_sentence(const struct profile *profile, const struct verdict 
 	put_settled(&verdict->trend, since, file);
 }
 
+void verdict_words_unknown(const struct profile *profile, FILE *file)
+{
+	uint32_t finer_ms = growth_finer_ms(profile);
+	char time[UNITS_SIZE], span[UNITS_SIZE];
+
+	if (!profile->point_count) {
+		fputs("was recorded without a timeline, which would tell growth", file);
+		return;
+	}
+	if (profile->duration_ns >= GROWTH_SPAN_NS) {
+		fputs("allocated and freed at too few moments for a verdict on growth", file);
+		return;
+	}
+	fprintf(file, "%s %s, too short for a verdict on growth: that takes %s",
+		profile->is_live ? "has run" : "ran", units_duration(profile->duration_ns, time),
+		units_duration(GROWTH_SPAN_NS, span));
+	if (finer_ms)
+		fprintf(file, ", or PMEM_TIMELINE_MS=%u", finer_ms);
+}
+
 void verdict_words_limit(const struct profile *profile, const struct limit *limit,
 			 const char *begin, FILE *file)
 {

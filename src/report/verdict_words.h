@@ -18,6 +18,9 @@ void verdict_words_rate(const struct profile *profile, const struct verdict *ver
 void verdict_words_sentence(const struct profile *profile, const struct verdict *verdict,
 			    FILE *file);
 
+/* Why nothing is said of growth: "ran 1.2 s, too short for a verdict on growth: that takes 2 s, or PMEM_TIMELINE_MS=50". */
+void verdict_words_unknown(const struct profile *profile, FILE *file);
+
 /* "At this rate the cgroup's limit of 4.0 GiB is reached in 3.1 h"; begin: "At". */
 void verdict_words_limit(const struct profile *profile, const struct limit *limit,
 			 const char *begin, FILE *file);

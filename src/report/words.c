@@ -139,6 +139,11 @@ static void put_live(const struct report *report, FILE *file)
 		report_bytes(report, total_live(report), bytes), units_count(count, blocks),
 		count == 1 ? "" : "s", report->growth.kind == GROWTH_UNKNOWN ? "" : ", ");
 	put_growth(report, file);
+	if (report->growth.kind != GROWTH_UNKNOWN || report->profile->is_mapped)
+		return;
+	fputs("It ", file);
+	verdict_words_unknown(report->profile, file);
+	fputs(". ", file);
 }
 
 static void put_grower(const struct report *report, const struct sites_grower *grower, FILE *file)

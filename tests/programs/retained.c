@@ -9,6 +9,7 @@
  *   shrunk     with nothing but its last block, and frees that at the end too
  *   healthy    with all of it, and frees all at the end
  *   leaks      with one block in ten, and keeps one more at each step
+ *   short      as healthy, for a fifth of a second
  * then, with wait, prints "ready" and reads a line.
  */
 #include <stdlib.h>
@@ -88,7 +89,10 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "shrunk"))
 		release(0);
 	took = now() - begin;
-	work(took > 0.6 ? 5 * took : 3, !strcmp(mode, "leaks"));
+	if (!strcmp(mode, "short"))
+		work(0.2, 0);
+	else
+		work(took > 0.6 ? 5 * took : 3, !strcmp(mode, "leaks"));
 	if (argc > 3) {
 		ssize_t ignored = write(STDOUT_FILENO, "ready\n", 6);
 

@@ -68,6 +68,32 @@ static void test_too_little(void **state)
 	free(timeline);
 }
 
+/* Who sets points closer gets a verdict sooner; of the usual ones it is said which distance would do. */
+static void test_short_runs(void **state)
+{
+	struct timeline *timeline = new_timeline();
+
+	(void)state;
+	for (uint64_t i = 1; i <= 5; i++)
+		add(timeline, i * SECOND / 4, i * MIB);
+	atomic_init(&timeline->profile.header.interval_ns, SECOND / 4);
+	assert_int_equal(growth_of(timeline).kind, GROWTH_UNKNOWN);
+	assert_int_equal(growth_finer_ms(&timeline->profile), 50);
+	timeline->profile.duration_ns = 10 * SECOND;
+	assert_int_equal(growth_finer_ms(&timeline->profile), 100);
+	timeline->profile.duration_ns = SECOND / 100;
+	assert_int_equal(growth_finer_ms(&timeline->profile), 0);
+	timeline->profile.point_count = 0;
+	atomic_init(&timeline->profile.header.interval_ns, SECOND / 20);
+	for (uint64_t i = 1; i <= 8; i++)
+		add(timeline, i * SECOND / 20, i * MIB);
+	assert_int_equal(growth_of(timeline).kind, GROWTH_UNKNOWN);
+	assert_int_equal(growth_finer_ms(&timeline->profile), 20);
+	add(timeline, 9 * SECOND / 20, 9 * MIB);
+	assert_int_equal(growth_of(timeline).kind, GROWTH_GROWING);
+	free(timeline);
+}
+
 static void test_growing(void **state)
 {
 	struct timeline *timeline = new_timeline();
@@ -390,6 +416,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_too_little),
+		cmocka_unit_test(test_short_runs),
 		cmocka_unit_test(test_growing),
 		cmocka_unit_test(test_growing_after_a_load),
 		cmocka_unit_test(test_steady_with_noise),
