@@ -215,20 +215,30 @@ static void print_unseen(const struct profile *profile, FILE *file)
 	run_say(file, text);
 }
 
-/* Who grows, or holds the heap.  Who maps more and more, past malloc, comes first: that the heap is steady is no comfort. */
+/* What grows comes first: who holds the heap says little of a process that is mostly free memory, and that the heap is steady is
+ * no comfort where more and more is mapped past malloc. */
 static void print_verdict(const struct profile *profile, FILE *file)
 {
 	struct run_verdict verdict, mapped;
+	bool maps = run_verdict_mapped(profile, &mapped), grows, retained;
+	const char *limit;
 
 	run_verdict(profile, &verdict);
-	if (run_verdict_mapped(profile, &mapped)) {
+	grows = maps || verdict.grows;
+	retained = verdict.retained[0] != 0;
+	limit = maps ? mapped.limit : verdict.limit;
+	if (verdict.failed[0])
+		print_line(file, "  failed   %s", verdict.failed);
+	if (retained && !grows)
+		print_line(file, "  verdict  %s", verdict.retained);
+	if (maps)
 		print_line(file, "  verdict  %s; the heap: %s", mapped.text, verdict.text);
-		verdict = mapped;
-	} else {
-		print_line(file, "  verdict  %s", verdict.text);
-	}
-	if (verdict.limit[0])
-		print_line(file, "  limit    %s", verdict.limit);
+	else
+		print_line(file, "  %-8s %s", retained && !grows ? "live" : "verdict", verdict.text);
+	if (limit[0])
+		print_line(file, "  limit    %s", limit);
+	if (retained && grows)
+		print_line(file, "  retained %s", verdict.retained);
 }
 
 /* What the program maps itself, where that is a considerable part. */
@@ -242,24 +252,6 @@ static void print_mapped(const struct profile *profile, FILE *file)
 	run_verdict(profile->mapped, &verdict);
 	print_line(file, "  mapped   %s by the program itself (mmap): %s",
 		   units_bytes(profile_live_bytes(&profile->mapped->totals), bytes), verdict.text);
-}
-
-static void print_verdict(const struct profile *profile, FILE *file)
-{
-	struct run_verdict verdict;
-
-	run_verdict(profile, &verdict);
-	if (verdict.failed[0])
-		print_line(file, "  failed   %s", verdict.failed);
-	/* What grows comes first; who holds the heap says little of a process that is mostly free memory. */
-	if (verdict.retained[0] && !verdict.grows)
-		print_line(file, "  verdict  %s", verdict.retained);
-	print_line(file, "  %-8s %s", verdict.retained[0] && !verdict.grows ? "live" : "verdict",
-		   verdict.text);
-	if (verdict.limit[0])
-		print_line(file, "  limit    %s", verdict.limit);
-	if (verdict.retained[0] && verdict.grows)
-		print_line(file, "  retained %s", verdict.retained);
 }
 
 /* next: the path of the profile to look at. */
