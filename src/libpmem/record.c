@@ -173,25 +173,12 @@ static void refresh(struct thread *thread)
 	stack_cache_flush(&thread->stacks);
 }
 
-/* Live bytes of a call stack, over all threads. */
-static uint64_t live_bytes(uint32_t stack_id)
-{
-	struct counter_totals totals = {0};
-	const struct thread *thread;
-
-	for (thread = thread_first(); thread; thread = thread->next)
-		counters_read_frees(&thread->counters, stack_id, &totals);
-	for (thread = thread_first(); thread; thread = thread->next)
-		counters_read_allocs(&thread->counters, stack_id, &totals);
-	return totals.alloc_bytes > totals.free_bytes ? totals.alloc_bytes - totals.free_bytes : 0;
-}
-
 /* The table held a block at this address that was freed past the hooks.  Its size is a guess (the header is the new
  * block's): never more than the call stack has live. */
 static void free_stale(struct thread *thread, const struct live_block *stale)
 {
 	struct sample_weight weight = sample_weigh(stale->addr, stale->size, stale->birth_ns);
-	uint64_t live = live_bytes(stale->stack_id);
+	uint64_t live = thread_live_bytes(stale->stack_id);
 
 	atomic_fetch_or_explicit(&tree_stack(stale->stack_id)->flags, FORMAT_STACK_INEXACT,
 				 memory_order_relaxed);

@@ -346,6 +346,15 @@ struct thread *thread_enter_slow(void)
 	return thread;
 }
 
+uint64_t thread_live_bytes(uint32_t stack_id)
+{
+	struct counter_totals totals = {0};
+
+	thread_read_counters(stack_id, stack_id + 1, counters_read_frees, &totals);
+	thread_read_counters(stack_id, stack_id + 1, counters_read_allocs, &totals);
+	return totals.alloc_bytes > totals.free_bytes ? totals.alloc_bytes - totals.free_bytes : 0;
+}
+
 bool thread_is_interrupted(void)
 {
 	return thread_current != &no_thread && thread_current->ready == THREAD_BUSY;

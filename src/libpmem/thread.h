@@ -100,6 +100,9 @@ static inline bool thread_read_counters(uint32_t first, uint32_t end,
 	return any;
 }
 
+/* Live bytes of a call stack, over all threads: at least 0, exact when quiet. */
+uint64_t thread_live_bytes(uint32_t stack_id);
+
 /* A struct for the event at hand, busy until thread_leave(), if the thread's own one is idle and its
  * caches are good; else NULL: thread_enter_slow(). */
 static inline struct thread *thread_enter_fast(void)
