@@ -90,6 +90,7 @@ struct site_figures {
 struct site_list {
 	struct site_figures *items;
 	unsigned count;
+	unsigned most; /* as many as there may be */
 };
 
 struct process_figures {
@@ -221,10 +222,10 @@ static struct site_figures *site_named(struct site_list *list, char *name)
 	return site;
 }
 
-static bool take_sites(struct report *report, unsigned most, struct site_list *list)
+static bool take_sites(struct report *report, struct site_list *list)
 {
 	const struct sites *sites = report->sites;
-	unsigned count = sites->count < most ? sites->count : most;
+	unsigned count = sites->count < list->most ? sites->count : list->most;
 
 	list->items = calloc((size_t)count + 1, sizeof(*list->items));
 	for (unsigned i = 0; list->items && i < count; i++) {
@@ -242,8 +243,8 @@ static bool take_sites(struct report *report, unsigned most, struct site_list *l
 }
 
 /* Of a heap, or of what the program maps. */
-static bool find_sites(const struct profile *profile, struct names *names, unsigned most,
-		       struct site_list *list, struct error *err)
+static bool find_sites(const struct profile *profile, struct names *names, struct site_list *list,
+		       struct error *err)
 {
 	struct report_options options = {.view = "summary", .key = SITES_LIVE};
 	struct output out = {.width = 80};
@@ -252,7 +253,7 @@ static bool find_sites(const struct profile *profile, struct names *names, unsig
 
 	if (ok) {
 		report_sort(&report, SITES_LIVE);
-		ok = take_sites(&report, most, list);
+		ok = take_sites(&report, list);
 	}
 	report_close(&report);
 	return ok;
@@ -268,11 +269,10 @@ static bool take_profile(const struct metrics_query *query, const struct profile
 	figures->labels = labels_of(profile);
 	if (query->sites == 0)
 		return figures->labels || error_set(err, "no memory");
+	figures->heap.most = figures->mapped.most = query->sites;
 	names = known_take(query->known, profile);
-	ok = figures->labels && names &&
-	     find_sites(profile, names, query->sites, &figures->heap, err) &&
-	     (!profile_maps(profile) ||
-	      find_sites(profile->mapped, names, query->sites, &figures->mapped, err));
+	ok = figures->labels && names && find_sites(profile, names, &figures->heap, err) &&
+	     (!profile_maps(profile) || find_sites(profile->mapped, names, &figures->mapped, err));
 	known_give(query->known, names, profile);
 	return ok || error_set(err, "no memory for metrics");
 }
