@@ -331,8 +331,9 @@ static inline enum join join_at(struct unwind *u, struct walk *w)
 		*w = copy;
 		return done ? JOIN_NONE : JOIN_FAILED;
 	}
+	/* Those of the end; how it was reached differs. */
 	if (old == u->frames)
-		w->last->own_flags |= old->own_flags;
+		w->last->own_flags |= old->own_flags & ~UNWIND_USES_FP;
 	u->count = (uint32_t)(old - u->frames);
 	return JOIN_DONE;
 }

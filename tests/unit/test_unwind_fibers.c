@@ -267,6 +267,38 @@ static void wrong_call_frame_information(void **state)
 	stack_drop(raw_stack);
 }
 
+/* Functions that nothing is above but a frame marked as outermost: their caller's frame is found by the stack pointer, or by the frame
+ * pointer. */
+raw_call raw_marked_end;
+void by_stack_pointer(void);
+void by_frame_pointer(void);
+
+RAW_CALL("raw_marked_end", ".cfi_startproc\n.cfi_undefined %rip\n", "", ".cfi_endproc\n");
+__asm__(".text\n.type by_stack_pointer, @function\nby_stack_pointer:\n.cfi_startproc\n"
+	"sub $8, %rsp\n.cfi_def_cfa_offset 16\ncall observe\nadd $8, %rsp\nret\n"
+	".cfi_endproc\n.size by_stack_pointer, .-by_stack_pointer\n"
+	".type by_frame_pointer, @function\nby_frame_pointer:\n.cfi_startproc\n"
+	"push %rbp\n.cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\n"
+	".cfi_def_cfa_register %rbp\ncall observe\npop %rbp\nret\n"
+	".cfi_endproc\n.size by_frame_pointer, .-by_frame_pointer\n");
+
+/* How the outermost frame was reached in the last walk says nothing of this one. */
+static void the_outermost_frame_is_joined(void **state)
+{
+	char *top;
+
+	(void)state;
+	raw_stack = stack_make();
+	top = raw_stack + STACK_SIZE - ROOM;
+	raw_marked_end(top, 0, by_frame_pointer);
+	assert_int_equal(walker->unwind.count, 2);
+	assert_true(walker->unwind.frames[1].needs_fp);
+	raw_marked_end(top, 0, by_stack_pointer);
+	assert_int_equal(walker->unwind.count, 2);
+	assert_false(walker->unwind.frames[1].needs_fp);
+	stack_drop(raw_stack);
+}
+
 static void calls_on_a_raw_stack(void)
 {
 	calls_run(300, 10);
@@ -395,6 +427,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_call_frame_information, walker_begin, walker_end),
 		cmocka_unit_test_setup_teardown(a_page_that_went_away, walker_begin, walker_end),
 		cmocka_unit_test_setup_teardown(wrong_call_frame_information, walker_begin,
+						walker_end),
+		cmocka_unit_test_setup_teardown(the_outermost_frame_is_joined, walker_begin,
 						walker_end),
 		cmocka_unit_test_setup_teardown(random_calls_without_an_end, walker_begin,
 						walker_end),
