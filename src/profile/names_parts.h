@@ -47,7 +47,6 @@ struct names {
 	struct names_entry *entries;  /* by location */
 	struct names_special *specials;
 	char **problems;
-	struct names_rested *rested; /* by index of the module; NULL: names_rest() was not called */
 	struct names_outline *outline; /* NULL: the profile is open */
 };
 
