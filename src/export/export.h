@@ -40,7 +40,7 @@ struct export_source {
 	/* pprof: the same process some time before, whose figures are taken away; NULL = nothing is. */
 	const struct profile *base;
 	/* pprof: its time is that of the state, and it has no duration, as Go's own profiles of the heap; not with a base. */
-	bool is_moment;
+	bool is_state;
 	struct error *note; /* receives what the format could not hold, one line; NULL = not wanted */
 };
 

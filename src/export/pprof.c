@@ -142,7 +142,7 @@ static void put_times(struct writer *writer, uint64_t since)
 {
 	const struct profile *profile = writer->profile;
 
-	if (writer->source->is_moment)
+	if (writer->source->is_state)
 		since = profile->duration_ns;
 	put_number(writer, PROFILE_TIME_NANOS, profile->header.start_realtime_ns + since);
 	put_number(writer, PROFILE_DURATION_NANOS,

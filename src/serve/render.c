@@ -280,7 +280,7 @@ static struct rendered *make_pprof(const struct render *render, const struct rou
 	struct export_source source = {.value = route->kind == ROUTE_ALLOCS ? EXPORT_ALLOC
 									    : EXPORT_LIVE,
 				       .base = base,
-				       .is_moment = !base};
+				       .is_state = !base};
 	struct subject *subject = find_or_main(render, route->id);
 	struct error err = {""};
 	struct rendered *rendered;
