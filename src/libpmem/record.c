@@ -596,13 +596,3 @@ void record_reallocated(const struct live_block *taken, bool is_mapping, void *b
 		reallocs_count(&event);
 	thread_leave(thread);
 }
-
-uint64_t record_inherited_freed(void)
-{
-	return atomic_load_explicit(&store_head()->inherited_freed, memory_order_relaxed);
-}
-
-uint64_t record_unknown_freed(void)
-{
-	return atomic_load_explicit(&store_head()->unknown_freed, memory_order_relaxed);
-}

@@ -59,11 +59,6 @@ uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_ho
 /* The same where the governor takes none: the caller alone. */
 uint32_t record_caller(struct thread *thread, const uintptr_t *fp, enum format_hook hook);
 
-/* Blocks freed by this process that its parent had allocated. */
-uint64_t record_inherited_freed(void);
-/* Frees and reallocs of addresses that no table knew. */
-uint64_t record_unknown_freed(void);
-
 static inline bool record_in_loader(uintptr_t ra)
 {
 	return ra - modules_loader_start < modules_loader_size;

@@ -4,12 +4,13 @@
  */
 #include "libpmem/snapshot_lines.h"
 
+#include <stdatomic.h>
+
 #include "libpmem/call_line.h"
 #include "libpmem/failures.h"
 #include "libpmem/live_table.h"
 #include "libpmem/loss.h"
 #include "libpmem/mappings.h"
-#include "libpmem/record.h"
 #include "libpmem/peak.h"
 #include "libpmem/rss.h"
 #include "libpmem/settings.h"
@@ -133,6 +134,11 @@ static void put_failures(struct text *text)
 	text_char(text, '\n');
 }
 
+static uint64_t counted(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
 void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 {
 	unsigned i;
@@ -146,8 +152,8 @@ void snapshot_lines_head(struct text *text, const struct snapshot_facts *facts)
 	put_count(text, " own=", own_bytes(facts->final));
 	put_losses(text);
 	put_if_any(text, " snapshots_ms=", facts->spent_ns / 1000000);
-	put_if_any(text, " inherited_freed=", record_inherited_freed());
-	put_if_any(text, " unknown_freed=", record_unknown_freed());
+	put_if_any(text, " inherited_freed=", counted(&store_head()->inherited_freed));
+	put_if_any(text, " unknown_freed=", counted(&store_head()->unknown_freed));
 	put_if_any(text, " last_words=", facts->last_words);
 	text_char(text, '\n');
 	put_mappings(text);

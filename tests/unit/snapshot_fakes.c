@@ -195,16 +195,6 @@ size_t mappings_size(void)
 	return 0;
 }
 
-uint64_t record_inherited_freed(void)
-{
-	return 0;
-}
-
-uint64_t record_unknown_freed(void)
-{
-	return 0;
-}
-
 const char *hook_name(enum format_hook hook)
 {
 	return hook == FORMAT_HOOK_MALLOC ? "malloc" : "calloc";
