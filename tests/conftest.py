@@ -31,6 +31,18 @@ def root():
     return ROOT
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """For pages; without one the test is skipped."""
+    import pmem_page
+    why_not = pmem_page.missing()
+    if why_not:
+        pytest.skip("no page is tested: %s" % why_not)
+    made = pmem_page.Browser()
+    yield made
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory):
     """Compiles tests/programs/NAME into a temporary folder, once: programs("edges.c") -> path."""

@@ -20,13 +20,6 @@ HOSTILE_ARGUMENT = "</title><script>document.title='hit'</script>"
 
 
 @pytest.fixture(scope="module")
-def browser():
-    browser = pmem_page.Browser()
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
 def shop(lib, programs, tmp_path_factory):
     """(page, report as JSON, tool) of a program with a story, whose own name is hostile."""
     folder = tmp_path_factory.mktemp("shop")

@@ -12,13 +12,6 @@ DEPTH = 5000
 
 
 @pytest.fixture(scope="module")
-def browser():
-    browser = pmem_page.Browser()
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
 def deep(lib, tmp_path_factory):
     """A page of one call stack of DEPTH frames, each of a function of its own."""
     folder = tmp_path_factory.mktemp("deep")

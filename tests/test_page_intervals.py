@@ -17,13 +17,6 @@ pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason="the page is not tes
 S = 10 ** 9
 
 
-@pytest.fixture(scope="module")
-def browser():
-    browser = pmem_page.Browser()
-    yield browser
-    browser.close()
-
-
 class Pair:
     """Two runs of shop.c, and a page of both; another page of two moments of the second."""
 

@@ -19,13 +19,6 @@ SECONDS = 4
 PAGE = 4096
 
 
-@pytest.fixture(scope="module")
-def browser():
-    browser = pmem_page.Browser()
-    yield browser
-    browser.close()
-
-
 class Recorded:
     def __init__(self, tool, profile, page):
         self.profile, self.page = profile, page

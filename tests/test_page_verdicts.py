@@ -15,13 +15,6 @@ SECONDS = 3
 KINDS = ("leak", "filling", "sawtooth", "step", "plateau")
 
 
-@pytest.fixture(scope="module")
-def browser():
-    browser = pmem_page.Browser()
-    yield browser
-    browser.close()
-
-
 class Run:
     def __init__(self, tool, process, folder, kind):
         process.wait(timeout=60)

@@ -2,23 +2,9 @@
 """test_serve_page - the pages that `pmem serve` shows, in a real browser: they follow their processes, and keep the view."""
 import json
 
-import pytest
-
-import pmem_page
 import pmem_profile
 import pmem_serve
 from pmem_serve import served, server, tool  # noqa: F401 (fixtures)
-
-NO_BROWSER = pmem_page.missing()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if NO_BROWSER:
-        pytest.skip("no page is tested: %s" % NO_BROWSER)
-    made = pmem_page.Browser()
-    yield made
-    made.close()
 
 
 def updates(browser):

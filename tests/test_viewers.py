@@ -180,16 +180,6 @@ def test_firefox_profiler(case, profiler, name):
 SPEEDSCOPE = pmem_page.FOLDER / "node_modules" / "speedscope" / "dist" / "release" / "index.html"
 
 
-@pytest.fixture(scope="module")
-def browser():
-    why_not = pmem_page.missing()
-    if why_not:
-        pytest.skip("no page is tested: %s" % why_not)
-    made = pmem_page.Browser()
-    yield made
-    made.close()
-
-
 def complaints(browser):
     """What went wrong, and what was asked for from elsewhere."""
     return [line for line in browser("heard") if re.match("error|dialog|request: (?!file:)", line)]
