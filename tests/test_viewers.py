@@ -66,17 +66,24 @@ def test_go_tool_pprof_svg(case):
         assert re.search(r"Showing nodes accounting for (\d+)B?, 100% of (\d+)B? total", picture).groups() == (str(total), str(total))
 
 
+def listens(address):
+    with socket.socket() as one:
+        return one.connect_ex(address) == 0
+
+
 @pytest.fixture
 def pprof_pages(case):
     """The address of `go tool pprof -http` of the case "c++"."""
     need("go")
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        where = "127.0.0.1:%d" % one.getsockname()[1]
+        address = one.getsockname()
+    where = "%s:%d" % address
     process = subprocess.Popen(["go", "tool", "pprof", "-symbolize=none", "-nodefraction=0", "-no_browser", "-http=" + where, case("c++").file("pprof")],
                                stderr=subprocess.PIPE)
     try:
         assert b"Serving web UI" in process.stderr.readline()
+        pmem_run.wait_for(lambda: listens(address), "pprof, which says so before it does")
         yield "http://" + where
     finally:
         process.terminate()
