@@ -23,10 +23,15 @@
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 #define FRAME ((const uintptr_t *)__builtin_frame_address(0))
 
-/* So that pmem leaks sees who is in between: ld names the ends of a section whose name could be a variable's. */
+/* So that pmem leaks sees who is in between: a section of their own, and a name for its end, behind the functions whatever their order
+ * (subsection 1).  Not the names that ld has for both ends of a section: it exports them. */
 #define MOVING __attribute__((section("pmem_moving")))
-extern const char __start_pmem_moving[] __attribute__((visibility("hidden")));
-extern const char __stop_pmem_moving[] __attribute__((visibility("hidden")));
+extern const char hook_moving_end[] __attribute__((visibility("hidden")));
+__asm__(".pushsection pmem_moving, 1, \"ax\", @progbits\n"
+	".globl hook_moving_end\n"
+	".hidden hook_moving_end\n"
+	"hook_moving_end:\n"
+	".popsection\n");
 
 EXPORT void *malloc(size_t size);
 EXPORT void *calloc(size_t count, size_t size);
@@ -58,8 +63,10 @@ OURS(pvalloc);
 
 void hook_describe(struct format_header *header)
 {
-	header->realloc_start = (uintptr_t)__start_pmem_moving;
-	header->realloc_end = (uintptr_t)__stop_pmem_moving;
+	uintptr_t one = (uintptr_t)our_realloc, other = (uintptr_t)our_reallocarray;
+
+	header->realloc_start = one < other ? one : other;
+	header->realloc_end = (uintptr_t)hook_moving_end;
 }
 
 const char *hook_name(enum format_hook hook)
