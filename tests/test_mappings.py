@@ -293,6 +293,15 @@ def test_threads_that_take_over_each_other_s_addresses(run, tool, programs):
     assert profile["losses"]["mappings"] == 0
 
 
+def test_what_moved_counts_though_another_thread_maps_where_it_was(run, tool, programs):
+    result = run([programs("mappings.c"), "moved"])
+    assert (result.code, result.err) == (0, b"")
+    profile = document(tool, only_profile(result.folder))
+    assert profile["mappings"]["mapped_bytes"] == int(result.out.split()[1])
+    assert by_function(profile["mappings"])["moves"].calls == 8 * 4000
+    assert profile["losses"]["mappings"] == 0
+
+
 def test_a_handler_that_interrupts_the_recorder_does_not_wait_for_it(run, tool, programs):
     result = run([programs("mappings.c"), "signals"])
     assert (result.code, result.err) == (0, b"")

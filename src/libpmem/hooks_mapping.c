@@ -157,13 +157,14 @@ int mprotect(void *addr, size_t size, int protection)
 }
 
 /* Which flags make the real one read the last argument differs between versions. */
-static __attribute__((noinline)) void *remap(struct mappings_event *event,
-					     const struct mappings_old *old, int flags,
-					     void *new_addr)
+static __attribute__((noinline)) void *remap(struct mappings_event *event, struct mappings_old *old,
+					     int flags, void *new_addr)
 {
 	size_t old_size = old->end - old->start, new_size = event->end;
 	void *result;
 
+	old->end = old->start + whole_pages(old_size, 0);
+	old->known = mappings_knows(old->start, old->end);
 	event->moment = mappings_moment();
 	result = (void *)changed(
 		(long)real.mremap((void *)old->start, old_size, new_size, flags, new_addr));
@@ -173,17 +174,15 @@ static __attribute__((noinline)) void *remap(struct mappings_event *event,
 	}
 	event->start = (uintptr_t)result;
 	event->end = event->start + whole_pages(new_size, 0);
-	mappings_moved(event,
-		       &(struct mappings_old){old->start, old->start + whole_pages(old_size, 0),
-					      old->stays});
+	mappings_moved(event, old);
 	return result;
 }
 
 void *mremap(void *addr, size_t old_size, size_t new_size, int flags, ...)
 {
-	const struct mappings_old old = {.start = (uintptr_t)addr,
-					 .end = (uintptr_t)addr + old_size,
-					 .stays = old_size == 0 || flags & MREMAP_DONTUNMAP};
+	struct mappings_old old = {.start = (uintptr_t)addr,
+				   .end = (uintptr_t)addr + old_size,
+				   .stays = old_size == 0 || flags & MREMAP_DONTUNMAP};
 	struct mappings_event event = {.end = new_size, .fp = FRAME, .hook = FORMAT_HOOK_MREMAP};
 	void *new_addr = NULL;
 	va_list args;

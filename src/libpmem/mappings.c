@@ -126,12 +126,12 @@ static void raise_peak(_Atomic uint64_t *peak, uint64_t value)
 		atomic_store_explicit(peak, value, memory_order_relaxed);
 }
 
-static void count_unmapped(void *any, const struct range *part)
+static void count_unmapped(void *context, const struct range *part)
 {
 	uint64_t size = part->end - part->start;
 	struct format_mapping *record;
 
-	*(bool *)any = true;
+	(void)context;
 	if (part->birth <= ranges.inherited)
 		return;
 	record = record_at(part->owner);
@@ -139,15 +139,12 @@ static void count_unmapped(void *any, const struct range *part)
 	set(&mapped_bytes, get(&mapped_bytes) - size);
 }
 
-/* True if anything was there. */
-static bool unmap(uint64_t start, uint64_t end, uint64_t moment)
+static void unmap(uint64_t start, uint64_t end, uint64_t moment)
 {
-	bool any = false;
-	const struct ranges_cut cut = {start, end, moment, count_unmapped, &any};
+	const struct ranges_cut cut = {start, end, moment, count_unmapped, NULL};
 
 	if (!ranges_cut(&ranges, &cut))
 		loss_add(FORMAT_LOSS_MAPPINGS, 1);
-	return any;
 }
 
 static void count_mapped(struct format_mapping *record, uint64_t size)
@@ -283,28 +280,36 @@ void mappings_failed(const struct mappings_event *event, uint64_t size)
 	thread_leave(thread);
 }
 
-static bool is_known(const struct mappings_old *old, uint64_t moment)
+bool mappings_knows(uint64_t start, uint64_t end)
 {
+	struct thread *thread = is_empty() ? NULL : thread_enter();
 	struct range range;
+	bool known = false;
 
-	return ranges_next(&ranges, old->start, &range) && range.birth <= moment &&
-	       range.start < (old->end > old->start ? old->end : old->start + 1);
+	if (!thread)
+		return false;
+	if (take_lock()) {
+		known = ranges_next(&ranges, start, &range) &&
+			range.start < (end > start ? end : start + 1);
+		lock_drop(&lock);
+	}
+	thread_leave(thread);
+	return known;
 }
 
 void mappings_moved(const struct mappings_event *event, const struct mappings_old *old)
 {
-	struct thread *thread = is_empty() ? NULL : thread_enter();
+	struct thread *thread = is_empty() && !old->known ? NULL : thread_enter();
 	uint32_t id;
-	bool known;
 
 	if (!thread)
 		return;
 	id = stack_of(thread, event);
 	if (take_lock()) {
-		known = old->stays ? is_known(old, event->moment)
-				   : unmap(old->start, old->end, event->moment);
+		if (!old->stays)
+			unmap(old->start, old->end, event->moment);
 		unmap(event->start, event->end, UINT64_MAX);
-		if (known && id)
+		if (old->known && id)
 			map(event, id);
 		lock_drop(&lock);
 	}

@@ -33,6 +33,7 @@ struct mappings_old {
 	uint64_t start;
 	uint64_t end;
 	bool stays; /* MREMAP_DONTUNMAP, or a size of 0 */
+	bool known; /* mappings_knows(), before the call: as soon as the kernel has moved it another thread may map there */
 };
 
 /* Finds the allocator's library; once, at the start. */
@@ -46,7 +47,10 @@ void mappings_made(const struct mappings_event *event);
 /* The program asked for size bytes and got none: ENOMEM. */
 void mappings_failed(const struct mappings_event *event, uint64_t size);
 
-/* Moved, grown or shrunk: like a block by realloc() it belongs to this call from now on.  Counts if any part of the old one does. */
+/* Whether any part of it is counted. */
+bool mappings_knows(uint64_t start, uint64_t end);
+
+/* Moved, grown or shrunk: like a block by realloc() it belongs to this call from now on.  Counts if the old one was known. */
 void mappings_moved(const struct mappings_event *event, const struct mappings_old *old);
 
 /* Nothing is there any more, or a file.  Of ranges that were there at the moment. */

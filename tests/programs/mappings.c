@@ -2,13 +2,14 @@
 /*
  * mappings.c - maps memory in every way; what each function must be charged with is in tests/test_mappings.py.
  *
- *   mappings each | fork | threads | signals | resident
+ *   mappings each | fork | threads | moved | signals | resident
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,9 +273,10 @@ static void forks(void)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-enum { THREADS = 8, ROUNDS = 2000, SLOTS = 64 };
+enum { THREADS = 8, ROUNDS = 2000, MOVES = 4000, SLOTS = 64 };
 
 static _Atomic(char *) slots[SLOTS]; /* of pages; whoever takes one out unmaps it */
+static _Atomic size_t left_moved;
 
 NOINLINE char *thread_maps(void)
 {
@@ -325,6 +327,33 @@ static void threads(void)
 	printf("left %zu\n", left);
 }
 
+/* Where a mapping was before it moved, others map at once. */
+static void *moves(void *arg)
+{
+	for (int i = 0; i < MOVES; i++) {
+		char *map = thread_maps();
+
+		map = mremap(map, 2 * P, 5 * P, MREMAP_MAYMOVE);
+		CHECK(map != MAP_FAILED);
+		if (i % 8 == 0)
+			atomic_fetch_add(&left_moved, 5 * P);
+		else
+			CHECK(munmap(map, 5 * P) == 0);
+	}
+	return arg;
+}
+
+static void moved(void)
+{
+	pthread_t ids[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_create(&ids[i], NULL, moves, NULL) == 0);
+	for (int i = 0; i < THREADS; i++)
+		CHECK(pthread_join(ids[i], NULL) == 0);
+	printf("left %zu\n", atomic_load(&left_moved));
+}
+
 /* --- handlers --------------------------------------------------------------------------------- */
 
 static void unmaps_at_once(int signal)
@@ -363,6 +392,8 @@ int main(int argc, char **argv)
 		forks();
 	else if (!strcmp(what, "threads"))
 		threads();
+	else if (!strcmp(what, "moved"))
+		moved();
 	else if (!strcmp(what, "signals"))
 		signals();
 	else if (!strcmp(what, "resident"))
