@@ -10,7 +10,7 @@
 
 enum { BAR = 16, USED = 16 + 2 + 8 + 2 + 5 + 2 + BAR + 2 };
 
-/* sums: by site and class. */
+/* Adds up sums, which are by site and class. */
 static void find_most(const struct report *report, const uint64_t *sums, struct histogram *histogram)
 {
 	uint32_t i;
@@ -30,9 +30,7 @@ static void find_most(const struct report *report, const uint64_t *sums, struct 
 	}
 }
 
-bool histogram_sum(const struct report *report,
-		   const uint64_t *(*of)(const struct profile_stack *stack),
-		   struct histogram *histogram)
+static bool sum(const struct report *report, histogram_counts *of, struct histogram *histogram)
 {
 	const struct sites *sites = report->sites;
 	uint64_t *sums = calloc((size_t)sites->count * FORMAT_CLASSES + 1, sizeof(*sums));
@@ -53,6 +51,34 @@ bool histogram_sum(const struct report *report,
 	}
 	find_most(report, sums, histogram);
 	free(sums);
+	return true;
+}
+
+/* Looks up the lines of the sites that are named.  False: they were known. */
+static bool refine(const struct report *report, const struct histogram *histogram)
+{
+	struct sites *sites = report->sites;
+	uint32_t count = report->profile->stack_count, i;
+	bool *marked = calloc((size_t)count + 1, sizeof(*marked));
+	unsigned class;
+	bool any;
+
+	if (!marked)
+		return false;
+	for (class = 0; class < FORMAT_CLASSES; class ++)
+		for (i = 0; histogram->most[class] && i < count; i++)
+			marked[i] |= sites->of_stack[i] == histogram->place[class];
+	any = sites_refine_stacks(sites, marked);
+	free(marked);
+	return any;
+}
+
+bool histogram_sum(const struct report *report, histogram_counts *of, struct histogram *histogram)
+{
+	do {
+		if (!sum(report, of, histogram))
+			return false;
+	} while (refine(report, histogram));
 	return true;
 }
 

@@ -13,10 +13,12 @@ struct histogram {
 	uint64_t total;
 };
 
-/* Sums a histogram of the selected call stacks; of gives that of one, NULL = it has none.  False: no memory. */
-bool histogram_sum(const struct report *report,
-		   const uint64_t *(*of)(const struct profile_stack *stack),
-		   struct histogram *histogram);
+/* The numbers of a call stack by class; NULL: it has none. */
+typedef const uint64_t *histogram_counts(const struct profile_stack *stack);
+
+/* Sums a histogram of the selected call stacks, and looks up the lines of the sites it names: the order of the sites is none then.  False:
+ * no memory. */
+bool histogram_sum(const struct report *report, histogram_counts *of, struct histogram *histogram);
 
 /* A line for each class between the first and the last that is not empty: bound, number, share, bar, and the site with
  * the most.  bound gives the upper end of a class as text. */
