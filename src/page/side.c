@@ -376,6 +376,22 @@ static void put_rss_line(struct json *json, const char *what, int64_t bytes)
 	json_end(json);
 }
 
+/* What is there of one part; of what the program mapped what is known by call stack is a line of its own. */
+static void put_rss_part(struct json *json, const struct waterfall_result *lines,
+			 enum format_rss_line line)
+{
+	uint64_t part = lines->lines[line];
+
+	if (line == FORMAT_RSS_MAPPED && lines->known) {
+		uint64_t known = lines->known < part ? lines->known : part;
+
+		put_rss_line(json, "mapped by the program itself (mmap)", (int64_t)known);
+		part -= known;
+	}
+	if (part)
+		put_rss_line(json, rss_words_line(line), (int64_t)part);
+}
+
 /* The parts of the resident set, and the cause in words; null: not known.  As `pmem report --rss` has it. */
 static void put_rss(const struct side *side, struct json *json)
 {
@@ -398,8 +414,7 @@ static void put_rss(const struct side *side, struct json *json)
 	json_key(json, "lines");
 	json_array(json);
 	for (int line = 0; line < FORMAT_RSS_KINDS; line++)
-		if (rss->lines.lines[line] > 0)
-			put_rss_line(json, rss_words_line(line), (int64_t)rss->lines.lines[line]);
+		put_rss_part(json, &rss->lines, (enum format_rss_line)line);
 	if (waterfall_unexplained(&rss->lines) != 0)
 		put_rss_line(json,
 			     waterfall_unexplained(&rss->lines) > 0 ? "unexplained"

@@ -42,7 +42,7 @@ static void print_line(const struct report *report, const struct rss *rss, enum 
 	}
 	if (known ? part > 0 : is_shown(rss, line))
 		print_row(report, units_bytes(part, bytes), part, lines->total,
-			  known ? "other anonymous memory" : rss_words_line(line));
+			  rss_words_line(line));
 }
 
 static void print_table(const struct report *report, const struct rss *rss)

@@ -288,7 +288,7 @@ const char *rss_words_line(enum format_rss_line line)
 		[FORMAT_RSS_STACKS] = "stacks of threads",
 		[FORMAT_RSS_FILES] = "program, libraries, other mapped files",
 		[FORMAT_RSS_SHARED] = "shared memory",
-		[FORMAT_RSS_MAPPED] = "other anonymous memory: mapped by the program itself",
+		[FORMAT_RSS_MAPPED] = "other anonymous memory",
 		[FORMAT_RSS_OWN] = "pmem's own",
 	};
 
