@@ -301,7 +301,7 @@ def test_two_moments_of_one_profile(tool, growing):
     assert abs(document["b"]["live_bytes"] - document["a"]["live_bytes"] - site["live_change"]) < 100000
     text = " ".join(output(tool("diff", "%s@1s" % growing, "%s@2s" % growing)).split())
     assert re.search(r"In (\d+(\.\d)?) (s|ms), per minute: live \+.* MiB in \1 \3 grow ", text)
-    assert "small call stacks are not in the series: 1 of them, with 10 B at the end, are left out" in text
+    assert "small call stacks are not in the series: 1 of them, with 10 B at the end, is left out" in text
 
 
 def test_a_moment_and_the_end(tool, growing):

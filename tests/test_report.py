@@ -112,7 +112,7 @@ VIEWS = {
     "callers": r"781\.3 KiB, \S+ % of live: later_site \(prog\.c:19\)\n 100 % +781\.3 KiB +main  prog\.c:\d+",
     "leaks": r"781\.3 KiB, \S+ %, in 100 blocks: later_site",
     "peak": r"9\.5 MiB +1,000 .*peak_site",
-    "sizes": r"up to 16\.0 KiB +1,000 .*peak_site",
+    "sizes": r"up to 16\.0 KiB +1,000 .*peak_site  prog\.c:18\n",
     "threads": r" 17\.\d MiB +2,\d\d\d .* prog\b|MiB.*prog",
     "lifetimes": r"[Ll]ifetimes",
 }
@@ -399,3 +399,15 @@ def test_times(case, tool):
 def test_source_without_lines_says_so(case, tool):
     text = output(tool("report", "--source", case("65-peak-truth")))
     assert "No source lines" in text or re.search(r"^ *>? +\d+ ", text, re.M)
+
+
+def test_the_only_call_and_what_the_loader_mapped(lib, tool, tmp_path):
+    """One of anything is not many of it, and what the program did not map itself is not said to be its own."""
+    source = tmp_path / "one.c"
+    source.write_text("#include <stdlib.h>\nint main(void)\n{\n\tchar *volatile p = malloc(10);\n\n\tfree(p);\n\treturn 0;\n}\n")
+    subprocess.run(["gcc", "-o", tmp_path / "one", source], check=True)
+    subprocess.run([tmp_path / "one"], cwd=tmp_path, env=pmem_run.environment(lib), check=True)
+    text = output(tool("report", tmp_path))
+    assert "Seen: 1 allocation and its free; nothing lost." in text and "temporary" not in text.partition("Seen:")[0], text
+    assert "mapped no memory itself" in output(tool("report", "--mappings", tmp_path))
+    assert "other anonymous memory\n" in output(tool("report", "--rss", tmp_path))

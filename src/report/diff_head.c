@@ -497,9 +497,10 @@ void diff_head_compared(const struct diff_page *page)
 			"series",
 			diff_page_is_mapped(page) ? "mapped" : "live and allocated");
 		if (diff->left_out)
-			fprintf(text.file, ": %s of them, with %s at the end, are left out",
+			fprintf(text.file, ": %s of them, with %s at the end, %s left out",
 				units_count(diff->left_out, count),
-				units_bytes(diff->left_out_bytes, bytes));
+				units_bytes(diff->left_out_bytes, bytes),
+				diff->left_out == 1 ? "is" : "are");
 		fputc('.', text.file);
 		if (!diff_is_exact(diff))
 			fputs(" Where older samples were dropped the nearest one counts.",

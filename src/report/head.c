@@ -391,13 +391,14 @@ void head_print_seen(const struct report *report)
 {
 	struct page_text text;
 	char number[UNITS_SIZE];
+	uint64_t calls = report->profile->totals.alloc_count;
 
 	page_text_begin(&text, report->out);
 	if (report->profile->header.sample_bytes)
 		fputs("Seen: a sample of the allocations", text.file);
 	else
-		fprintf(text.file, "Seen: %s allocations and their frees",
-			units_count(report->profile->totals.alloc_count, number));
+		fprintf(text.file, "Seen: %s allocation%s and %s", units_count(calls, number),
+			calls == 1 ? "" : "s", calls == 1 ? "its free" : "their frees");
 	fputs(profile_losses(report->profile) || report->profile->damage[0]
 		      ? "; some are missing, see above"
 		      : "; nothing lost",

@@ -286,7 +286,7 @@ static void put_rate(const struct report *report, uint64_t count, FILE *file)
 		fprintf(file, " (%s/s)", units_count(count / seconds, text));
 }
 
-/* Nothing to say below a tenth of the calls. */
+/* Nothing to say below a tenth of the calls, nor of a single one. */
 static void put_temporaries(const struct report *report, FILE *file)
 {
 	uint64_t calls = report->sites->totals.alloc_count;
@@ -295,7 +295,7 @@ static void put_temporaries(const struct report *report, FILE *file)
 	struct best best;
 	unsigned i;
 
-	if (!temporary || temporary < calls / 10)
+	if (!temporary || calls == 1 || temporary < calls / 10)
 		return;
 	find_best(report, SITES_TEMPORARY, &best);
 	fprintf(file, "%s of %s calls were temporary:", units_share(temporary, calls, share),
