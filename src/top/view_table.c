@@ -245,8 +245,9 @@ void view_table(struct view *view, struct top *top, enum view_style selected)
 		view_line(view, i == top->selected ? selected : style);
 	}
 	if (!top->lines.count) {
-		fputs(top->filter[0] ? "  Nothing matches the filter."
-				     : "  No allocation was recorded.",
+		fputs(top->filter[0]		       ? "  Nothing matches the filter."
+		      : top->report.profile->is_mapped ? "  The program mapped no memory itself."
+						       : "  No allocation was recorded.",
 		      view->file);
 		view_line(view, VIEW_DIM);
 	}
