@@ -86,6 +86,16 @@ static bool has_part(CURLU *url, CURLUPart part)
 }
 
 /* The URL itself is not told: it may have the password. */
+static bool read_url(CURLU *url, const char *text, struct error *err)
+{
+	CURLUcode code = url ? curl_url_set(url, CURLUPART_URL, text, 0) : CURLUE_OUT_OF_MEMORY;
+
+	/* Without "://", and with a protocol that libcurl does not know. */
+	if (code == CURLUE_BAD_SCHEME || code == CURLUE_UNSUPPORTED_SCHEME)
+		return error_set(err, "the URL must begin with http:// or https://");
+	return code == CURLUE_OK || error_set(err, "the URL: %s", curl_url_strerror(code));
+}
+
 static bool check_parts(CURLU *url, struct error *err)
 {
 	char *scheme = part_of(url, CURLUPART_SCHEME);
@@ -195,12 +205,10 @@ static bool finish(struct target *target, CURLU *url, struct error *err)
 bool target_parse(struct target *target, const char *text, const char *to, struct error *err)
 {
 	CURLU *url = curl_url();
-	CURLUcode code = url ? curl_url_set(url, CURLUPART_URL, text, 0) : CURLUE_OUT_OF_MEMORY;
 	bool ok;
 
 	*target = (struct target){0};
-	ok = code == CURLUE_OK || error_set(err, "the URL: %s", curl_url_strerror(code));
-	ok = ok && check_parts(url, err) && choose(target, url, to, err) &&
+	ok = read_url(url, text, err) && check_parts(url, err) && choose(target, url, to, err) &&
 	     add_path(url, &protocols[target->protocol], err) && finish(target, url, err);
 	curl_url_cleanup(url);
 	return ok;
