@@ -119,5 +119,5 @@ def test_growth_by_mmap_is_not_the_heap_s(runs):
     assert re.search(r"Not heap: 15\.\d MiB of the program's own mappings \(mmap\), 15\.\d MiB of it resident, 15\.\d MiB by map_more "
                      r"\(verdicts\.c:\d+\): --mappings\. map_more \(verdicts\.c:\d+\) grows " + words, run.text), run.text
     # The site first: that the heap does not grow is no comfort.
-    assert re.match(r"map_more \(verdicts\.c:\d+\) maps " + words + "; the heap: (steady since|everything was freed|rising and falling)", run.verdict), run.verdict
-    assert re.search(r"^  mapped   15\.\d MiB by the program itself \(mmap\): growing 1\d\d\.\d MiB/min since \S+: map_more ", run.summary, re.M)
+    assert re.match(r"map_more \(verdicts\.c:\d+\) maps " + words + "; the heap: (steady since|everything was freed|rising and falling|no allocation)", run.verdict), run.verdict
+    assert re.search(r"^  mapped   15\.\d MiB by the program itself \(mmap\)$", run.summary, re.M)

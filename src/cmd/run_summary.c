@@ -215,6 +215,21 @@ static void print_unseen(const struct profile *profile, FILE *file)
 	run_say(file, text);
 }
 
+/* What the program maps itself, where that is a considerable part.  said: what the verdict told of it; NULL = nothing. */
+static void print_mapped(const struct profile *profile, const struct run_verdict *said, FILE *file)
+{
+	struct run_verdict verdict = {.text = ""};
+	char bytes[UNITS_SIZE];
+
+	if (!mappings_matter(profile))
+		return;
+	if (!said)
+		run_verdict(profile->mapped, &verdict);
+	print_line(file, "  mapped   %s by the program itself (mmap)%s%s",
+		   units_bytes(profile_live_bytes(&profile->mapped->totals), bytes),
+		   said ? "" : ": ", verdict.text);
+}
+
 /* What grows comes first: who holds the heap says little of a process that is mostly free memory, and that the heap is steady is
  * no comfort where more and more is mapped past malloc. */
 static void print_verdict(const struct profile *profile, FILE *file)
@@ -239,19 +254,7 @@ static void print_verdict(const struct profile *profile, FILE *file)
 		print_line(file, "  limit    %s", limit);
 	if (retained && grows)
 		print_line(file, "  retained %s", verdict.retained);
-}
-
-/* What the program maps itself, where that is a considerable part. */
-static void print_mapped(const struct profile *profile, FILE *file)
-{
-	struct run_verdict verdict;
-	char bytes[UNITS_SIZE];
-
-	if (!mappings_matter(profile))
-		return;
-	run_verdict(profile->mapped, &verdict);
-	print_line(file, "  mapped   %s by the program itself (mmap): %s",
-		   units_bytes(profile_live_bytes(&profile->mapped->totals), bytes), verdict.text);
+	print_mapped(profile, maps ? &mapped : NULL, file);
 }
 
 /* next: the path of the profile to look at. */
@@ -279,7 +282,6 @@ static void print_main(const struct run_summary *summary, const struct profile *
 			   units_bytes(profile->header.sample_bytes, took), ESTIMATE_PERCENT);
 	print_heap(profile, summary->child->status, file);
 	print_verdict(profile, file);
-	print_mapped(profile, file);
 	print_rss(profile, file);
 	print_cost(profile, summary->child->duration_ns, file);
 	print_line(file, "  next     pmem report %s    pmem html %s", path, path);

@@ -207,7 +207,7 @@ static bool say_hidden_grower(const struct sentence *sentence, char text[RUN_VER
 	return true;
 }
 
-/* "growing 34 MiB/min since 10:42:13"; "" if the timeline is too short to tell. */
+/* "growing 34 MiB/min since 10:42:13"; "" if the timeline is too short to tell, or of nothing. */
 static void say_growth(const struct sentence *sentence, char text[RUN_VERDICT_SIZE])
 {
 	const struct growth *growth = &sentence->growth;
@@ -219,6 +219,8 @@ static void say_growth(const struct sentence *sentence, char text[RUN_VERDICT_SI
 					   : (uint64_t)growth->per_minute,
 		    rate);
 	text[0] = 0;
+	if (!sentence->profile->totals.alloc_count)
+		return;
 	if (growth->kind == GROWTH_GROWING && growth->freed_at_end)
 		snprintf(text, RUN_VERDICT_SIZE, "grew %s/min until %s, then freed most of it",
 			 rate, until);
