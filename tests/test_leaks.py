@@ -115,6 +115,8 @@ def test_the_page_says_it_in_words_first(tool, built):
     assert "64 B in 1 block directly, 256 B in 4 blocks indirectly, allocated by" in text
     assert text.index("cannot be reached") < text.index("indirect  site")
     assert result.stderr == b""
+    # No profile is left that a name could lead to.
+    assert ".prof" not in text and "pmem report" not in text and not list(result.folder.glob("*.prof"))
 
 
 def test_no_leaks_are_said_so(tool, built):

@@ -179,6 +179,7 @@ int leaks_at_exit(struct leaks_request *request, char **argv)
 		return fail(CMD_RUN_FAILED, &err);
 	}
 	run->request = request;
+	request->report.file_is_gone = true;
 	run->target.name = argv[0];
 	code = prepare(run, &err);
 	if (!code)

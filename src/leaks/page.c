@@ -193,7 +193,10 @@ static void print_end(const struct leaks_page *page)
 	if (page->paused_ns)
 		fprintf(text.file, "; the process was stopped for %s",
 			units_duration(page->paused_ns, paused));
-	fputs(". Who holds what can be reached: pmem report.", text.file);
+	/* No profile is left of a run of our own. */
+	fputs(page->report->options->file_is_gone ? "."
+						  : ". Who holds what can be reached: pmem report.",
+	      text.file);
 	fputc('\n', page->report->out->file);
 	page_text_end(&text, page->report->out, PAGE_INDENT);
 }

@@ -78,7 +78,7 @@ static void print_title(const struct report *report)
 	fputs(output_style(out, OUTPUT_BOLD), out->file);
 	page_text_print(&text, out);
 	fputs(output_style(out, OUTPUT_PLAIN), out->file);
-	if (used + 2 + columns <= out->width) {
+	if (!report->options->file_is_gone && used + 2 + columns <= out->width) {
 		fprintf(out->file, "%*s", (int)(out->width - used - columns), "");
 		page_cut(out, file, columns);
 	}
