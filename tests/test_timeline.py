@@ -237,3 +237,29 @@ def test_no_timeline_where_none_is_wanted(run, tool, program):
     assert growing["live_bytes"] == 20 * STEP
     text = tool("report", pmem_report.find(result.folder)[0]).stdout.decode()
     assert re.search(r"grow \(timeline\.c:\d+\) holds 1\.3 MiB", text) and "growing" not in text
+
+
+# -- silence ------------------------------------------------------------------------------------------
+LARGE, MIDDLE = 64 << 20, 100000
+AFTER = {"exit": 0, "malloc": 3 * LARGE, "again": MIDDLE, "free": -LARGE, "realloc": 2 * LARGE, "mmap": 0}
+
+
+@pytest.mark.parametrize("end", AFTER)
+def test_what_a_burst_left_is_seen_in_the_silence_after_it(run, tool, programs, end):
+    """All of the burst lies between two points, and nobody comes by in the 2 s after it: at both moments in there it is as it was left."""
+    result = run([programs("burst_silence.c"), end], {"PMEM_TIMELINE_MS": "1000"})
+    assert result.code == 0
+    document = report(tool, result)
+    points = document["timeline"]
+    at = next(p for p in reversed(points) if p["time_ns"] < 10 ** 9)
+    left = LARGE + 8 * MIDDLE + 12500 * 24
+    assert (at["live_bytes"], at["alloc_bytes"], at["alloc_blocks"]) == (left, left + 100000 * 500, 112509)
+    assert at["mapped_bytes"] == 0 and points[-1]["mapped_bytes"] == (LARGE if end == "mmap" else 0)
+    assert points[-1]["live_bytes"] == left + AFTER[end]
+    path, = pmem_report.find(result.folder)
+    compared = tool("diff", "--json", "%s@700ms" % path, "%s@1s" % path)
+    assert compared.returncode == 0
+    document = json.loads(compared.stdout)
+    assert [document[side]["live_bytes"] for side in "ab"] == [left, left]
+    text = tool("report", path).stdout.decode()
+    assert AFTER[end] or ("shrinking" not in text and "growing" not in text)

@@ -18,6 +18,7 @@
 #include "libpmem/ranges.h"
 #include "libpmem/real.h"
 #include "libpmem/record.h"
+#include "libpmem/silence.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
@@ -256,6 +257,7 @@ void mappings_made(const struct mappings_event *event)
 	if (!thread)
 		return;
 	id = stack_of(thread, event);
+	silence_before(event->end - event->start);
 	if (take_lock()) {
 		unmap(event->start, event->end, UINT64_MAX);
 		if (id)
@@ -305,6 +307,7 @@ void mappings_moved(const struct mappings_event *event, const struct mappings_ol
 	if (!thread)
 		return;
 	id = stack_of(thread, event);
+	silence_before(SILENCE_LARGE);
 	if (take_lock()) {
 		if (!old->stays)
 			unmap(old->start, old->end, event->moment);
@@ -324,6 +327,7 @@ void mappings_gone(uint64_t start, uint64_t end, uint64_t moment)
 
 	if (!thread)
 		return;
+	silence_before(end - start);
 	if (take_lock()) {
 		unmap(start, end, moment);
 		lock_drop(&lock);

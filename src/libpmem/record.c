@@ -12,6 +12,7 @@
 #include "libpmem/real.h"
 #include "libpmem/reallocs.h"
 #include "libpmem/sample.h"
+#include "libpmem/silence.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
 #include "libpmem/sys.h"
@@ -38,12 +39,6 @@ static void look_at_churn(struct thread *thread)
 {
 	if (thread->churn_left <= 0)
 		snapshot_check(thread);
-}
-
-static void moved(struct thread *thread, size_t size)
-{
-	thread->churn_left -= (int64_t)size;
-	look_at_churn(thread);
 }
 
 /* Whether a point of the timeline, or a snapshot, is due. */
@@ -213,6 +208,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 	if (!live.birth_ns && record_in_loader(event->fp[1]))
 		live.birth_ns = NOT_SAMPLED;
 	weight = sample_weigh(live.addr, live.size, live.birth_ns);
+	silence_before(weight.bytes);
 	put = live_table_put(&live, &stale);
 	if (put == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
@@ -222,7 +218,8 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 		count_sizes(stack_id, entry, event->size, weight.blocks);
 	}
 	thread->last_alloc = live.addr;
-	moved(thread, weight.bytes);
+	thread->churn_left -= (int64_t)weight.bytes;
+	look_at_churn(thread);
 	if (thread->look_left-- <= 1 || sample_is_on())
 		look(thread);
 	thread_leave(thread);
@@ -307,9 +304,11 @@ __attribute__((noinline)) void *record_alloc_count(struct thread *thread,
 						   struct stack_cache_entry *entry, void *block,
 						   size_t size)
 {
+	silence_before(size);
 	counter_alloc(entry->counter, size, peak_epoch());
 	peak_grow(&thread->peak, size);
-	moved(thread, size);
+	thread->churn_left -= (int64_t)size;
+	look_at_churn(thread);
 	thread_leave_fast(thread);
 	return block;
 }
@@ -361,6 +360,7 @@ static void end(struct thread *thread)
 
 __attribute__((noinline)) void *record_alloc_end(struct thread *thread, void *block)
 {
+	silence_after(thread, (uintptr_t)block);
 	end(thread);
 	return block;
 }
@@ -373,6 +373,7 @@ static void freed(struct thread *thread, const struct live_block *live)
 	const struct sample_weight weight = sample_weigh(live->addr, live->size, live->birth_ns);
 	struct format_counter *counter = counter_of(thread, live->stack_id);
 
+	silence_before(weight.bytes);
 	count_free(counter, &weight);
 	if (thread->last_alloc == live->addr) {
 		counter_temporary_many(counter, weight.blocks);
@@ -390,6 +391,7 @@ static inline void freed_whole(struct thread *thread, uintptr_t addr, size_t siz
 {
 	struct format_counter *counter = counter_of(thread, stack_id);
 
+	silence_before(size);
 	counter_free(counter, size, peak_epoch());
 	if (thread->last_alloc == addr) {
 		counter_temporary(counter);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "core/format.h"
+#include "libpmem/churn.h"
 #include "libpmem/counters.h"
 #include "libpmem/lock.h"
 #include "libpmem/loss.h"
@@ -36,8 +37,9 @@ enum { MS_NS = 1000000 };
 
 static _Atomic uint64_t due_ns = UINT64_MAX; /* of CLOCK_MONOTONIC: when the next point is due */
 static _Atomic bool walking;		     /* a walk is in progress: a hint */
-static _Atomic uint64_t spent_ns;	     /* on all this; written under lock */
-static _Atomic bool forked;		     /* this process began inside a slice of its parent */
+static _Atomic uint64_t look_ns; /* of CLOCK_MONOTONIC: the latest timeline_check(); 0 = none yet */
+static _Atomic uint64_t spent_ns; /* on all this; written under lock */
+static _Atomic bool forked;	  /* this process began inside a slice of its parent */
 
 static struct lock lock = {.rank = LOCK_TIMELINE};
 
@@ -53,6 +55,9 @@ static struct {
 	uint64_t alloc_count;
 	uint64_t cost_ns; /* so far; of the last one when there is none */
 } walk;
+
+static uint64_t last_live;	      /* bytes, at the latest point; under lock */
+static struct timeline_event present; /* not of the moment that is looked back at; under lock */
 
 static _Atomic uint32_t last_epoch; /* of the peak, when it was last looked at */
 
@@ -114,7 +119,14 @@ static void note_peak(uint64_t time_ns)
 	set(&store_head()->peak_ns, time_ns);
 }
 
-/* Takes a point, now.  Returns its place, or NULL. */
+static uint64_t live_bytes(void)
+{
+	uint64_t live = peak_live_bytes();
+
+	return live > present.bytes ? live - present.bytes : 0;
+}
+
+/* Takes a point, of now or of a moment since which little happened.  Returns its place, or NULL. */
 static struct format_point *take_point(uint64_t now_ns, struct points_values *values)
 {
 	struct format_header *head = store_head();
@@ -124,7 +136,7 @@ static struct format_point *take_point(uint64_t now_ns, struct points_values *va
 
 	/* The coarse clock may stand still, or not have passed the start yet. */
 	values->time_ns = time_ns > points_last_ns() ? time_ns : points_last_ns() + 1;
-	values->live_bytes = peak_live_bytes();
+	values->live_bytes = last_live = live_bytes();
 	values->rss_bytes = rss_bytes();
 	sizes = rss_sizes();
 	values->lost_events = loss_count(FORMAT_LOSS_EVENTS);
@@ -132,7 +144,9 @@ static struct format_point *take_point(uint64_t now_ns, struct points_values *va
 	/* A signal handler may have forked by now. */
 	if (!is_parent())
 		return NULL;
-	note_peak(values->time_ns);
+	/* What is left out may have made the peak. */
+	if (!present.stack_id)
+		note_peak(values->time_ns);
 	point = points_add(values);
 	set(&head->live_bytes_hint, values->live_bytes);
 	set(&head->update_ns, values->time_ns);
@@ -175,6 +189,12 @@ static void end_walk(void)
 	/* The count last: readers take it for known when it is not 0. */
 	set(&point->alloc_bytes, walk.alloc_bytes);
 	atomic_store_explicit(&point->alloc_count, walk.alloc_count, memory_order_release);
+}
+
+static void leave_out_present(struct counter_totals *read)
+{
+	read->alloc_bytes -= present.bytes < read->alloc_bytes ? present.bytes : read->alloc_bytes;
+	read->alloc_count -= read->alloc_count > 0;
 }
 
 static void note(uint32_t id, const struct counter_totals *read)
@@ -221,6 +241,8 @@ static void step(void)
 	memset(totals, 0, sizeof(totals));
 	any = thread_read_counters(first, end, counters_read_frees, totals);
 	any |= thread_read_counters(first, end, counters_read_allocs, totals);
+	if (present.stack_id >= first && present.stack_id < end && present.stack_id)
+		leave_out_present(&totals[present.stack_id - first]);
 	for (id = first; any && id < end && is_parent(); id++)
 		note(id, &totals[id - first]);
 	walk.next_id = end;
@@ -254,6 +276,8 @@ static void reset(void)
 	walk.cost_ns = 0;
 	atomic_store_explicit(&last_epoch, peak_epoch(), memory_order_relaxed);
 	set(&spent_ns, 0);
+	set(&look_ns, 0);
+	present = (struct timeline_event){0};
 	set(&due_ns, store_head()->start_monotonic_ns);
 	atomic_store_explicit(&forked, false, memory_order_relaxed);
 }
@@ -300,11 +324,93 @@ static void slice(uint64_t coarse_ns)
 	end_slice(begin_ns, end_ns);
 }
 
+/* --- silence --------------------------------------------------------------------------------- */
+
+/* How long; 0: there was none. */
+static uint64_t silence_ns(void)
+{
+	uint64_t last_ns = get(&look_ns), now_ns = sys_monotonic_coarse_ns();
+
+	return last_ns && now_ns > last_ns + settings.timeline_ms * MS_NS ? now_ns - last_ns : 0;
+}
+
+/* The walk may take what the silence adds to the budget.  It is of no use later: with what happens then. */
+static uint64_t walk_back(uint64_t begin_ns, uint64_t silence)
+{
+	uint64_t share = silence / TIMELINE_SHARE, end_ns;
+
+	if (share < TIMELINE_SLICE_NS)
+		share = TIMELINE_SLICE_NS;
+	else if (share > TIMELINE_FINAL_NS)
+		share = TIMELINE_FINAL_NS;
+	end_ns = go_on(begin_ns, begin_ns + share);
+	if (is_parent())
+		set_point(NULL);
+	return end_ns;
+}
+
+/* Whether the latest point lacks some of what was before the silence.  Without looks a thread moves more than CHURN_GRANT_MAX only
+ * within a tick of the clock: that was when the point was taken. */
+static bool lacks_some(void)
+{
+	uint64_t live = live_bytes();
+
+	return since_start(get(&look_ns)) > points_last_ns() ||
+	       (live > last_live ? live - last_live : last_live - live) > CHURN_GRANT_MAX;
+}
+
+/* Under lock.  Returns the time. */
+static uint64_t look_back(uint64_t begin_ns)
+{
+	uint64_t silence = silence_ns();
+	struct points_values values;
+	struct format_point *point;
+
+	if (!silence || !lacks_some())
+		return begin_ns;
+	point = take_point(get(&look_ns), &values);
+	if (!point || !may_spend(walk.cost_ns, begin_ns))
+		return begin_ns;
+	begin_walk(point, &values);
+	return walk_back(begin_ns, silence);
+}
+
+bool timeline_was_silent(void)
+{
+	return silence_ns() != 0;
+}
+
+void timeline_look_back(const struct timeline_event *counted)
+{
+	uint64_t begin_ns, end_ns;
+
+	if (!timeline_was_silent() || !is_parent() || !lock_try(&lock))
+		return;
+	begin_ns = end_ns = sys_monotonic_ns();
+	if (is_parent()) {
+		present = *counted;
+		end_ns = look_back(begin_ns);
+		/* Once: what is counted next is of now. */
+		set(&look_ns, sys_monotonic_coarse_ns());
+		present = (struct timeline_event){0};
+	}
+	end_slice(begin_ns, end_ns);
+}
+
+static void look(uint64_t now_ns)
+{
+	timeline_look_back(&(struct timeline_event){0});
+	if (!is_off())
+		set(&look_ns, now_ns);
+}
+
 void timeline_check(void)
 {
 	uint64_t now_ns = sys_monotonic_coarse_ns();
-	bool goes_on = atomic_load_explicit(&walking, memory_order_relaxed);
+	bool goes_on;
 
+	look(now_ns);
+	goes_on = atomic_load_explicit(&walking, memory_order_relaxed);
 	/* Not only with a point: the next one may be hours away, if the program makes no events until then. */
 	if (is_parent())
 		note_peak(since_start(now_ns));
@@ -341,6 +447,7 @@ void timeline_final(void)
 
 	if (is_off() || !is_parent())
 		return;
+	timeline_look_back(&(struct timeline_event){0});
 	if (!take_lock()) {
 		loss_add(FORMAT_LOSS_TIMELINE, 1);
 		return;
@@ -373,6 +480,7 @@ void timeline_fork_child(void)
 	if (lock_mine(&lock)) {
 		/* Nothing is due before the slice has ended. */
 		set(&due_ns, UINT64_MAX);
+		set(&look_ns, 0);
 		atomic_store_explicit(&forked, true, memory_order_relaxed);
 		return;
 	}

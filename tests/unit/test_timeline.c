@@ -47,6 +47,8 @@ static uint32_t read_count;
 static void (*interrupt)(void); /* a signal handler in the midst of a walk */
 static uint32_t rss_begun;
 
+static const struct timeline_event none;
+
 /* --- fakes ----------------------------------------------------------------------------------- */
 
 struct thread *thread_first(void)
@@ -367,9 +369,11 @@ static void every_large_call_stack_is_shown_after_each_walk(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 300; i++) {
+		pass(252 * MS);
+		timeline_look_back(&none);
 		for (int n = 0; n < 20; n++)
 			work();
-		check_after(252 * MS);
+		timeline_check();
 		expect_sums(last_point());
 		if (i % 10 == 0)
 			expect_shown();
@@ -443,7 +447,8 @@ static void a_walk_that_does_not_fit_in_is_not_begun(void **state)
 	assert_in_range(store_head()->timeline_ns, TIMELINE_CREDIT_NS / 2,
 			TIMELINE_CREDIT_NS - 2 * MS);
 	before = read_count;
-	check_after(252 * MS);
+	check_after(200 * MS);
+	check_after(52 * MS);
 	assert_int_equal(point_count(), 2);
 	assert_int_equal(read_count, before);
 	check_after(4000 * MS); /* now it does */
@@ -478,6 +483,148 @@ static void the_final_walk_ends_in_time(void **state)
 	assert_true(clock_ns - before_ns <= TIMELINE_FINAL_NS + 3 * clock_step_ns);
 	assert_int_equal(point_count(), 1);
 	assert_int_equal(last_point()->alloc_bytes, 0); /* not known */
+}
+
+/* --- silence --------------------------------------------------------------------------------- */
+
+/* The latest point is at 904 ms; what happens then is seen by looks at 944 and 984 ms, and a little by none. */
+static void burst(void)
+{
+	event(0, 5, 50000, 0);
+	check_after(4 * MS);
+	check_after(240 * MS);
+	check_after(240 * MS);
+	check_after(240 * MS);
+	check_after(180 * MS);
+	assert_int_equal(last_point()->time_ns, 904 * MS);
+	event(1, 700, 800000, 0);
+	check_after(40 * MS);
+	event(2, 5, 0, 50000);
+	check_after(40 * MS);
+	event(2, 700, 200, 0);
+	assert_int_equal(last_point()->time_ns, 904 * MS);
+}
+
+static void expect_burst(const struct format_point *point)
+{
+	uint32_t count = fakes_samples(700, samples, ROOM);
+
+	assert_int_equal(point->time_ns, 984 * MS);
+	assert_int_equal(point->live_bytes, 800200);
+	assert_int_equal(point->alloc_bytes, 850200);
+	assert_true(count >= 1);
+	assert_int_equal(samples[0].time_ns, 984 * MS);
+	assert_int_equal(samples[0].live_bytes, 800200);
+	assert_int_equal(fakes_samples(5, samples, ROOM), 2);
+	assert_int_equal(samples[1].time_ns, 984 * MS);
+	assert_int_equal(samples[1].live_bytes, 0);
+}
+
+static void the_end_looks_back_over_a_silence(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	burst();
+	before = point_count();
+	pass(12000 * MS);
+	timeline_final();
+	assert_int_equal(point_count(), before + 2);
+	expect_burst(fakes_point(before));
+	assert_int_equal(last_point()->time_ns, 12984 * MS);
+	assert_int_equal(last_point()->live_bytes, 800200);
+	assert_int_equal(fakes_samples(700, samples, ROOM), 1);
+}
+
+static void a_large_event_after_a_silence_is_not_of_before(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	burst();
+	before = point_count();
+	pass(12000 * MS);
+	assert_true(timeline_was_silent());
+	timeline_look_back(&none);
+	assert_int_equal(point_count(), before + 1);
+	event(1, 700, 5000000, 0);
+	timeline_check();
+	assert_false(timeline_was_silent());
+	assert_int_equal(point_count(), before + 2);
+	expect_burst(fakes_point(before));
+	assert_int_equal(last_point()->live_bytes, 5800200);
+	expect_shown();
+}
+
+static void what_is_counted_already_is_left_out(void **state)
+{
+	const struct timeline_event counted = {700, 5000000};
+	uint32_t before;
+
+	(void)state;
+	burst();
+	before = point_count();
+	pass(12000 * MS);
+	event(1, 700, 5000000, 0);
+	peak_epoch_now = 9;
+	timeline_look_back(&counted);
+	timeline_check();
+	assert_int_equal(point_count(), before + 2);
+	expect_burst(fakes_point(before));
+	assert_int_equal(last_point()->live_bytes, 5800200);
+	assert_int_equal(last_point()->alloc_bytes, 5850200);
+	assert_int_equal(store_head()->peak_ns, 12984 * MS);
+	expect_shown();
+}
+
+static void there_is_nothing_to_look_back_at_without_a_look(void **state)
+{
+	(void)state;
+	event(0, 5, 50000, 0);
+	check_after(4 * MS);
+	for (int i = 1; i < 20; i++) {
+		event(0, 5, 5000, 0);
+		check_after(1000 * MS);
+	}
+	assert_int_equal(point_count(), 20);
+	assert_false(timeline_was_silent());
+}
+
+static void the_tick_of_a_point_is_before_the_silence(void **state)
+{
+	(void)state;
+	event(0, 5, 500000, 0);
+	check_after(4 * MS);
+	event(0, 5, 0, 400000);
+	pass(4000 * MS);
+	timeline_final();
+	assert_int_equal(point_count(), 3);
+	assert_int_equal(fakes_point(1)->time_ns, 4 * MS + 1);
+	assert_int_equal(fakes_point(1)->live_bytes, 100000);
+	assert_int_equal(fakes_samples(5, samples, ROOM), 2);
+	assert_int_equal(samples[1].time_ns, 4 * MS + 1);
+	assert_int_equal(samples[1].live_bytes, 100000);
+}
+
+static void a_walk_back_ends_in_time_and_is_of_no_use_later(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	burst();
+	before = point_count();
+	pass(4000 * MS);
+	clock_step_ns = 19 * MS;
+	timeline_look_back(&none);
+	clock_step_ns = 0;
+	assert_int_equal(point_count(), before + 1);
+	assert_int_equal(last_point()->alloc_count, 0); /* not known */
+	event(1, 700, 5000000, 0);
+	timeline_check();
+	check_after(20000 * MS); /* what was spent is over the budget until then */
+	assert_int_equal(fakes_point(before)->alloc_count, 0);
+	expect_sums(last_point());
+	expect_shown();
 }
 
 /* --- signal handlers and forks --------------------------------------------------------------- */
@@ -585,6 +732,12 @@ int main(void)
 		cmocka_unit_test_setup(a_walk_that_does_not_fit_in_is_not_begun, begin),
 		cmocka_unit_test_setup(the_final_walk_is_complete_whatever_was_spent, begin),
 		cmocka_unit_test_setup(the_final_walk_ends_in_time, begin),
+		cmocka_unit_test_setup(the_end_looks_back_over_a_silence, begin),
+		cmocka_unit_test_setup(a_large_event_after_a_silence_is_not_of_before, begin),
+		cmocka_unit_test_setup(what_is_counted_already_is_left_out, begin),
+		cmocka_unit_test_setup(there_is_nothing_to_look_back_at_without_a_look, begin),
+		cmocka_unit_test_setup(the_tick_of_a_point_is_before_the_silence, begin),
+		cmocka_unit_test_setup(a_walk_back_ends_in_time_and_is_of_no_use_later, begin),
 		cmocka_unit_test_setup(a_handler_inside_a_slice_does_without, begin),
 		cmocka_unit_test_setup(a_child_of_a_handler_begins_after_the_slice, begin),
 		cmocka_unit_test_setup(a_child_that_does_not_record_writes_nothing_more, begin),
