@@ -17,9 +17,9 @@ def tool(lib, tmp_path):
     return pmem_tool.Tool(lib, tmp_path)
 
 
-def recorded(tool, program, mode):
+def recorded(tool, program, mode, interval_ms=20):
     """The verdict's lines of the summary by their names, the first page, and the JSON."""
-    result = tool("run", "-o", "it.prof", "--", program, mode, SIZE, env={"PMEM_TIMELINE_MS": "20"})
+    result = tool("run", "-o", "it.prof", "--", program, mode, SIZE, env={"PMEM_TIMELINE_MS": str(interval_ms)})
     assert result.returncode == 0
     lines = dict(line[2:].split(None, 1) for line in result.stderr.decode().splitlines() if line.startswith("  "))
     profile = result.folder / "it.prof"
@@ -49,6 +49,18 @@ def test_pages_that_the_allocator_keeps(tool, programs):
 def test_a_heap_that_is_freed_at_the_end(tool, programs):
     lines, page, retained = recorded(tool, programs("retained.c"), "healthy")
     assert "free memory" not in page and "a leak" not in lines["verdict"] and "live" not in lines and retained is None
+
+
+def test_a_program_that_rests(tool, programs):
+    """Without events it has no points of the timeline but the first and the last one."""
+    lines, page, retained = recorded(tool, programs("retained.c"), "rests", 250)
+    assert lines["verdict"].startswith("mostly free memory: of ") and "(fragmentation)" in lines["verdict"]
+    assert "Mostly free memory: of " in page and abs(retained["free_bytes"] - 100 * MIB) < 5 * MIB
+
+
+def test_a_program_that_rests_with_a_full_heap(tool, programs):
+    lines, page, retained = recorded(tool, programs("retained.c"), "holds", 250)
+    assert "ree memory" not in page and "ree memory" not in lines["verdict"] and retained is None
 
 
 def test_what_grows_comes_first(tool, programs):

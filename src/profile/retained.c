@@ -4,15 +4,19 @@
  *
  * The lines of the resident set are of one moment, often that of the exit.  What was before is in the timeline: resident set and live bytes at
  * each point, of which the difference, without what is no heap, was free.
+ *
+ * A point that is due is taken by the first events after that: in a time without any there is none, and what the next one says was so all the
+ * while.  But for the block whose free made these events, as far as anyone knows: it counts as live.
  */
 #include "profile/retained.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "profile/growth.h"
 #include "profile/trend.h"
 
-enum { POINTS_MIN = 4, USED_PART = 2 /* of what is used so much must be free: a half */ };
+enum { MOMENTS_MIN = 4, USED_PART = 2 /* of what is used so much must be free: a half */ };
 
 /* What the process is made of beside free memory. */
 struct makeup {
@@ -23,6 +27,7 @@ struct makeup {
 
 /* How it was over a part of the time, each point standing for the time until the next one. */
 struct held {
+	uint64_t moments; /* points, and as many as there would have been in times without events */
 	uint64_t time_ns;
 	uint64_t enough_ns; /* of it, in which enough was free */
 	double free;	    /* bytes x ns, over that */
@@ -75,20 +80,91 @@ static void hold(const struct makeup *makeup, const struct profile_point *point,
 	held->used += (double)used_bytes * (double)time_ns;
 }
 
+/* What one call can free at most: the largest block that there was. */
+static uint64_t largest_block(const struct profile *profile)
+{
+	uint64_t largest = 0;
+
+	for (uint32_t i = 0; i < profile->stack_count; i++) {
+		const struct profile_stack *stack = &profile->stacks[i];
+		unsigned count = stack->sizes ? FORMAT_CLASSES : 0;
+		uint64_t size = 0;
+
+		while (count && !stack->sizes[count - 1])
+			count--;
+		if (count == FORMAT_CLASSES) /* it has no upper end */
+			size = stack->counts.alloc_bytes;
+		else if (count)
+			size = UINT64_C(1) << (FORMAT_SIZE_SHIFT + count - 1);
+		largest = size > largest ? size : largest;
+	}
+	return largest;
+}
+
+/* What was so from when a point was due until there was one, and of a process that runs until now. */
+struct quiet {
+	uint64_t interval_ns; /* 0: not known */
+	uint64_t block;
+	struct profile_point now;
+	bool is_now;
+};
+
+static struct quiet quiet_of(const struct profile *profile, const struct rss *rss)
+{
+	return (struct quiet){
+		.interval_ns = atomic_load_explicit(&profile->header.interval_ns,
+						    memory_order_relaxed),
+		.block = largest_block(profile),
+		.now = {.time_ns = profile->duration_ns,
+			.live_bytes = profile_live_bytes(&profile->totals),
+			.rss_bytes = rss->lines.total},
+		.is_now = rss->is_now,
+	};
+}
+
+/* False: there is no such time after point i. */
+static bool find_quiet(const struct profile *profile, const struct quiet *quiet, uint32_t i,
+		       struct profile_point *point)
+{
+	bool last = i + 1 == profile->point_count;
+
+	if (!quiet->interval_ns || (last && !quiet->is_now))
+		return false;
+	*point = last ? quiet->now : profile->points[i + 1];
+	if (!last)
+		point->live_bytes += quiet->block;
+	return point->time_ns > profile->points[i].time_ns + quiet->interval_ns;
+}
+
+/* Of a time the part from middle_ns on. */
+static uint64_t late_part(uint64_t begin_ns, uint64_t end_ns, uint64_t middle_ns)
+{
+	begin_ns = begin_ns > middle_ns ? begin_ns : middle_ns;
+	return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
 /* The second half of the time. */
-static struct held hold_late(const struct profile *profile, const struct makeup *makeup)
+static struct held hold_late(const struct profile *profile, const struct makeup *makeup,
+			     const struct quiet *quiet)
 {
 	uint64_t middle_ns = profile->duration_ns / 2;
-	struct held held = {0};
+	struct held held = {.moments = profile->point_count};
 
 	for (uint32_t i = 0; i < profile->point_count; i++) {
 		const struct profile_point *point = &profile->points[i];
-		uint64_t begin_ns = point->time_ns > middle_ns ? point->time_ns : middle_ns;
 		uint64_t end_ns = i + 1 < profile->point_count ? point[1].time_ns
 							       : profile->duration_ns;
+		struct profile_point next;
 
-		if (end_ns > begin_ns && point->rss_bytes)
-			hold(makeup, point, end_ns - begin_ns, &held);
+		if (find_quiet(profile, quiet, i, &next)) {
+			end_ns = point->time_ns + quiet->interval_ns;
+			held.moments += (next.time_ns - end_ns) / quiet->interval_ns;
+			if (next.rss_bytes)
+				hold(makeup, &next, late_part(end_ns, next.time_ns, middle_ns),
+				     &held);
+		}
+		if (point->rss_bytes)
+			hold(makeup, point, late_part(point->time_ns, end_ns, middle_ns), &held);
 	}
 	return held;
 }
@@ -124,17 +200,18 @@ bool retained_find(const struct profile *profile, const struct rss *rss, struct 
 {
 	const uint64_t *lines = rss->lines.lines;
 	struct makeup makeup = makeup_of(rss);
+	struct quiet quiet = quiet_of(profile, rss);
 	struct held held;
 
 	*retained = (struct retained){.rss = *rss,
 				      .used_bytes = makeup.live + makeup.rounding,
 				      .free_bytes = lines[FORMAT_RSS_FRAGMENTS] +
 						    lines[FORMAT_RSS_KEPT]};
-	if (profile->point_count < POINTS_MIN || profile->header.sample_bytes ||
+	if (profile->header.sample_bytes ||
 	    !is_enough(retained->free_bytes, retained->used_bytes, RETAINED_GROWING))
 		return false;
-	held = hold_late(profile, &makeup);
-	if (held.enough_ns < held.time_ns / 2 || !held.enough_ns)
+	held = hold_late(profile, &makeup, &quiet);
+	if (held.moments < MOMENTS_MIN || held.enough_ns < held.time_ns / 2 || !held.enough_ns)
 		return false;
 	read_growth(profile, &makeup, retained);
 	/* Most was given back at the end: then what was before counts. */

@@ -10,6 +10,8 @@
  *   healthy    with all of it, and frees all at the end
  *   leaks      with one block in ten, and keeps one more at each step
  *   short      as healthy, for a fifth of a second
+ *   rests      as fragments, but makes no call in all that time
+ *   holds      as healthy, likewise
  * then, with wait, prints "ready" and reads a line.
  */
 #include <stdlib.h>
@@ -84,12 +86,14 @@ int main(int argc, char **argv)
 	count = (argc > 2 ? strtoul(argv[2], NULL, 10) : 1) * (1 << 20) / SIZE;
 	blocks = calloc(count, sizeof(*blocks));
 	build();
-	if (!strcmp(mode, "fragments") || !strcmp(mode, "leaks"))
+	if (!strcmp(mode, "fragments") || !strcmp(mode, "leaks") || !strcmp(mode, "rests"))
 		release(PART);
 	else if (!strcmp(mode, "shrunk"))
 		release(0);
 	took = now() - begin;
-	if (!strcmp(mode, "short"))
+	if (!strcmp(mode, "rests") || !strcmp(mode, "holds"))
+		usleep((useconds_t)((took > 0.6 ? 5 * took : 3) * 1e6));
+	else if (!strcmp(mode, "short"))
 		work(0.2, 0);
 	else
 		work(took > 0.6 ? 5 * took : 3, !strcmp(mode, "leaks"));
@@ -99,7 +103,7 @@ int main(int argc, char **argv)
 		ignored = read(STDIN_FILENO, blocks, 1);
 		(void)ignored;
 	}
-	if (!strcmp(mode, "shrunk") || !strcmp(mode, "healthy"))
+	if (!strcmp(mode, "shrunk") || !strcmp(mode, "healthy") || !strcmp(mode, "holds"))
 		for (size_t i = 0; i < count; i++)
 			free(blocks[i]);
 	return 0;

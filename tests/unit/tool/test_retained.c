@@ -109,6 +109,78 @@ static void test_for_how_long(void **state)
 	free(course);
 }
 
+/* Of a program that rests there are a point from its beginning, and one from its end. */
+static void test_no_events_no_points(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	const struct rss rss = lines(50, 90, 0);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	add(course, 1, 0);
+	add(course, 50, 90);
+	course->points[0].time_ns = SECOND / 100;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	atomic_init(&course->profile.header.interval_ns, SECOND / 4);
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	assert_int_equal(retained.free_bytes, 90 * MIB);
+	/* It rests for too short a time to be known as well as four points are. */
+	course->points[1].time_ns = course->profile.duration_ns = SECOND * 3 / 4;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	course->points[1].time_ns = course->profile.duration_ns = SECOND * 4 / 5;
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	/* The heap was full, and is freed from then on. */
+	add(course, 0, 140);
+	course->points[1].live_bytes = 140 * MIB;
+	course->points[2].time_ns = course->profile.duration_ns = SECOND * 9 / 10;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
+/* Of one that runs the latest point is older than what is measured. */
+static void test_no_events_until_now(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	struct rss rss = lines(50, 90, 0);
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	add(course, 1, 0);
+	course->points[0].time_ns = SECOND / 100;
+	course->profile.totals.alloc_bytes = 50 * MIB;
+	atomic_init(&course->profile.header.interval_ns, SECOND / 10);
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	rss.is_now = true;
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
+/* When a large block is freed, the point is taken by that: what was before is not known. */
+static void test_one_large_block(void **state)
+{
+	struct course *course = calloc(1, sizeof(*course));
+	const struct rss rss = lines(50, 90, 0);
+	uint64_t sizes[FORMAT_CLASSES] = {[FORMAT_CLASSES - 1] = 1};
+	struct profile_stack stack = {.sizes = sizes, .counts = {.alloc_bytes = 100 * MIB}};
+	struct retained retained;
+
+	(void)state;
+	assert_non_null(course);
+	add(course, 1, 0);
+	add(course, 50, 90);
+	course->points[0].time_ns = SECOND / 100;
+	atomic_init(&course->profile.header.interval_ns, SECOND / 4);
+	course->profile.stacks = &stack;
+	course->profile.stack_count = 1;
+	assert_false(retained_find(&course->profile, &rss, &retained));
+	sizes[10] = 1;
+	sizes[FORMAT_CLASSES - 1] = 0;
+	assert_true(retained_find(&course->profile, &rss, &retained));
+	free(course);
+}
+
 /* What the allocator adds to small blocks is no free memory. */
 static void test_rounding_is_in_use(void **state)
 {
@@ -152,6 +224,9 @@ int main(void)
 		cmocka_unit_test(test_free_memory_that_stays),
 		cmocka_unit_test(test_freed_at_the_end),
 		cmocka_unit_test(test_for_how_long),
+		cmocka_unit_test(test_no_events_no_points),
+		cmocka_unit_test(test_no_events_until_now),
+		cmocka_unit_test(test_one_large_block),
 		cmocka_unit_test(test_rounding_is_in_use),
 		cmocka_unit_test(test_growing),
 	};
