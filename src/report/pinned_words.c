@@ -35,14 +35,26 @@ void pinned_words_site(const struct report *report, const struct pinned_site *si
 		units_bytes(site->part.bytes, pins));
 }
 
-void pinned_words_most(const struct report *report, const struct pinned *pinned, FILE *file)
+bool pinned_words_find(const struct report *report, const struct pinned *pinned,
+		       struct pinned_site *site)
 {
 	struct pinned_site *sites = NULL;
 	uint32_t count = 0;
+	bool found;
 
 	if (pinned && pinned_words_matter(&pinned->rss))
 		sites = pinned_sites(pinned, report->sites, &count);
-	if (count && sites[0].part.bytes >= WORTH_BYTES)
-		pinned_words_site(report, &sites[0], file);
+	found = count && sites[0].part.bytes >= WORTH_BYTES;
+	if (found)
+		*site = sites[0];
 	free(sites);
+	return found;
+}
+
+void pinned_words_most(const struct report *report, const struct pinned *pinned, FILE *file)
+{
+	struct pinned_site site;
+
+	if (pinned_words_find(report, pinned, &site))
+		pinned_words_site(report, &site, file);
 }

@@ -12,6 +12,7 @@
 #include "report/mappings.h"
 #include "report/name.h"
 #include "report/page.h"
+#include "report/pinned_words.h"
 #include "report/retained_words.h"
 #include "report/verdict_words.h"
 
@@ -355,6 +356,19 @@ static bool has_mappings(const struct report *report)
 	       (mappings_matter(report->profile) || mappings_may_grow(report->profile));
 }
 
+/* Who holds most and pins most is named once, with both. */
+static bool holder_pins(const struct report *report, const struct retained_words *retained)
+{
+	struct pinned_site pinner;
+	struct best best;
+
+	if (report->growth.kind == GROWTH_GROWING || verdicts_culprit(report->verdicts) ||
+	    !pinned_words_find(report, retained->pinned, &pinner))
+		return false;
+	find_best(report, SITES_LIVE, &best);
+	return best.count && best.sites[0] == pinner.site;
+}
+
 /* What is live, and what else the process's size is about.  Returns whether that is free memory: it is said first, but after what grows. */
 static bool print_size(const struct report *report)
 {
@@ -367,7 +381,7 @@ static bool print_size(const struct report *report)
 		!verdicts_culprit(report->verdicts);
 	if (first)
 		print_retained(report, &retained);
-	if (total_live(report) || report->growth.freed_at_end)
+	if ((total_live(report) || report->growth.freed_at_end) && !holder_pins(report, &retained))
 		paragraph(report, put_holders);
 	if (!first)
 		print_retained(report, &retained);
