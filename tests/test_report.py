@@ -343,6 +343,9 @@ USAGE = [
     (["report", "--tree", "--leaks"], "--tree and --leaks: one view at a time"),
     (["report", "--focus", ""], "an empty pattern"),
     (["report", "--by", "peak", "--since", "1s"], "the timeline has live, alloc and growth only"),
+    (["report", "--since", "foo"], "--since foo: no time such as 90s, 10m, -10m or 10:42:13"),
+    (["report", "--since", "25:00:00"], "--since 25:00:00: no time"),
+    (["report", "--until", "-foo"], "--until -foo: no time"),
     (["report", "a.prof", "b.prof"], "one profile at a time"),
     (["export", "a.prof"], "no --format; there are: log"),
     (["export", "--format", "pdf", "a.prof"], "--format pdf: no such format; there are: log"),
@@ -385,10 +388,12 @@ def test_unwritable_output(case, tool, tmp_path):
 
 def test_times(case, tool):
     folder = case("65-peak-truth")
-    for since in ("1h", "soon", "25:00:00"):
-        result = tool("report", "--since", since, folder)
+    for option in ("--since", "--until"):
+        result = tool("report", option, "1h", folder)
         assert result.returncode == 1
-        assert since in result.stderr.decode()
+        assert "%s 1h: the profile ends " % option in result.stderr.decode()
+    for since in ("1s", "-1s", "00:00"):
+        assert b"no time such as" not in tool("report", "--since", since, folder).stderr
     text = output(tool("report", "--since", "-10m", folder))
     assert "the live bytes changed by" in " ".join(text.split())
     result = tool("report", "--leaks", "--since", "-1s", folder)

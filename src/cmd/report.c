@@ -12,6 +12,7 @@
 #include "profile/find.h"
 #include "profile/names.h"
 #include "profile/profile.h"
+#include "profile/when.h"
 #include "report/report.h"
 
 enum { NEXT = OPTIONS_NEXT }; /* no exit code: go on */
@@ -147,6 +148,15 @@ static int set_flag(struct report_options *options, int option)
 	}
 }
 
+static int set_time(const char **time, const char *option, const char *text)
+{
+	if (!when_is_time(text))
+		return cmd_usage("report", "%s %s: no time such as 90s, 10m, -10m or 10:42:13",
+				 option, text);
+	*time = text;
+	return NEXT;
+}
+
 static int set_option(void *request, int option, const char *argument)
 {
 	struct report_options *options = &((struct request *)request)->report;
@@ -161,11 +171,9 @@ static int set_option(void *request, int option, const char *argument)
 	case OPTION_IGNORE:
 		return add_pattern(options->ignore, &options->ignore_count, argument);
 	case OPTION_SINCE:
-		options->since = argument;
-		return NEXT;
+		return set_time(&options->since, "--since", argument);
 	case OPTION_UNTIL:
-		options->until = argument;
-		return NEXT;
+		return set_time(&options->until, "--until", argument);
 	default:
 		return set_flag(options, option);
 	}

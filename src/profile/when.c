@@ -82,6 +82,16 @@ static bool find_clock(const struct profile *profile, const char *text, uint64_t
 	return true;
 }
 
+bool when_is_time(const char *text)
+{
+	struct tm ignored;
+	uint64_t length;
+
+	if (text[0] != '-' && strchr(text, ':'))
+		return parse_clock(text, &ignored);
+	return units_parse_duration(text + (text[0] == '-'), &length);
+}
+
 bool when_parse(const struct profile *profile, const char *text, uint64_t *time_ns,
 		struct error *err)
 {

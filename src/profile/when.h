@@ -23,4 +23,7 @@ const char *when_iso(uint64_t realtime_ns, char text[WHEN_SIZE]);
 bool when_parse(const struct profile *profile, const char *text, uint64_t *time_ns,
 		struct error *err);
 
+/* True if that is not malformed; whether it is in the profile's time only when_parse() knows. */
+bool when_is_time(const char *text);
+
 #endif

@@ -44,6 +44,14 @@ bool report_has_interval(const struct report *report)
 	return report->options->since || report->options->until;
 }
 
+/* Puts the option in front of what is wrong with it. */
+static bool blame(const char *option, struct error *err)
+{
+	struct error reason = *err;
+
+	return error_set(err, "%s %s", option, reason.text);
+}
+
 static bool read_interval(struct report *report, struct error *err)
 {
 	const struct report_options *options = report->options;
@@ -51,10 +59,10 @@ static bool read_interval(struct report *report, struct error *err)
 	report->asked = (struct growth_interval){0, report->profile->duration_ns};
 	if (options->since &&
 	    !when_parse(report->profile, options->since, &report->asked.since_ns, err))
-		return false;
+		return blame("--since", err);
 	if (options->until &&
 	    !when_parse(report->profile, options->until, &report->asked.until_ns, err))
-		return false;
+		return blame("--until", err);
 	if (report->asked.since_ns > report->asked.until_ns)
 		return error_set(err, "--since %s is later than --until %s", options->since,
 				 options->until ? options->until : "");
