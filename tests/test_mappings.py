@@ -317,7 +317,7 @@ def test_a_program_that_maps_nothing_says_so(run, tool, programs):
     profile = only_profile(result.folder)
     assert document(tool, profile)["mappings"] is None
     assert "The program mapped no memory itself." in report(tool, profile, "--mappings")
-    assert "--mappings." not in report(tool, profile)
+    assert "--mappings" not in report(tool, profile)
     assert list(csv.DictReader(report(tool, profile, "--mappings", "--csv").splitlines())) == []
     assert not any(line.startswith("# mappings") for line in pmem_log.find(result.folder)[0][0].read_text().splitlines())
 
@@ -370,6 +370,7 @@ def test_the_first_page_says_it_where_it_matters(run, tool, programs):
     text = " ".join(report(tool, profile).split())
     assert re.search(r"Not heap: 84\.0 MiB of the program's own mappings \(mmap\), 16\.0 MiB of it resident, "
                      r"8\.0 MiB by touched \(mappings\.c:\d+\): --mappings\.", text), text
+    assert re.search(r"More: .* --mappings ", text), text
     exported = tool("export", "--format", "collapsed", profile)
     assert exported.returncode == 0
     assert exported.stderr == b"pmem export: what the program mapped itself, 84.0 MiB by mmap, is not in it: --mappings\n"

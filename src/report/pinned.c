@@ -116,17 +116,22 @@ static void print_heaviest(const struct report *report, const struct rows *rows)
 	stack_print(report, site->stack, report->options->top ? 0 : FRAMES);
 }
 
-static void print_notes(const struct report *report, const struct pinned *pinned)
+/* explains: there is a table. */
+static void print_notes(const struct report *report, const struct pinned *pinned, bool explains)
 {
 	const struct waterfall_result *lines = &pinned->rss.lines;
 	char some[UNITS_SIZE], all[UNITS_SIZE];
 	struct page_text text;
 
+	if (!explains && lines->examined >= lines->heap)
+		return;
 	fputc('\n', report->out->file);
 	page_text_begin(&text, report->out);
-	fputs("The free bytes of a page are shared out by the bytes that blocks have in it. pages: "
-	      "partly free ones with a block of that site; others may have some in them too. ",
-	      text.file);
+	if (explains)
+		fputs("The free bytes of a page are shared out by the bytes that blocks have in "
+		      "it. pages: partly free ones with a block of that site; others may have "
+		      "some in them too. ",
+		      text.file);
 	if (lines->examined < lines->heap)
 		fprintf(text.file, "Estimates from %s of %s of pages, here and there.",
 			units_bytes(lines->examined, some), units_bytes(lines->heap, all));
@@ -135,15 +140,16 @@ static void print_notes(const struct report *report, const struct pinned *pinned
 
 static void print_all(const struct report *report, const struct rows *rows)
 {
+	bool any = rows->count || rows->pinned->all.pages;
+
 	head_print(report);
 	head_print_selection(report);
 	print_words(report, rows);
-	if (rows->count || rows->pinned->all.pages) {
+	if (any)
 		print_table(report, rows);
-		if (rows->count)
-			print_heaviest(report, rows);
-	}
-	print_notes(report, rows->pinned);
+	if (rows->count)
+		print_heaviest(report, rows);
+	print_notes(report, rows->pinned, any);
 }
 
 bool view_pinned(struct report *report, struct error *err)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "report/head.h"
+#include "report/mappings.h"
 #include "report/page.h"
 #include "report/report.h"
 #include "report/source.h"
@@ -44,9 +45,10 @@ static void print_bottom(struct report *report)
 	fputc('\n', report->out->file);
 	head_print_seen(report);
 	page_text_begin(&text, report->out);
-	fputs("More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks --peak "
-	      "--sizes --lifetimes --threads --rss --pinned --advice --json",
-	      text.file);
+	fprintf(text.file,
+		"More: --by live|peak|alloc|count|temporary|growth --tree --callers --leaks --peak "
+		"--sizes --lifetimes --threads --rss --pinned%s --advice --json",
+		mappings_matter(report->profile) ? " --mappings" : "");
 	page_text_end(&text, report->out, INDENT);
 }
 

@@ -519,6 +519,28 @@ static void test_pinned(void **state)
 	free(model);
 }
 
+/* Then there is no table for a note to explain. */
+static void test_nothing_pinned(void **state)
+{
+	struct model *model = model_new();
+	struct report_options options = {.view = "pinned", .key = SITES_KEYS};
+
+	(void)state;
+	model->profile.pin_count = 0;
+	model->profile.header.rss.lines[FORMAT_RSS_FRAGMENTS] = 0;
+	model->profile.header.rss.lines[FORMAT_RSS_KEPT] = 0;
+	model->profile.header.rss.examined = model->profile.header.rss.heap;
+	model->profile.is_live = false;
+	atomic_init(&model->profile.header.state, FORMAT_STATE_ENDED);
+	assert_screen(
+		model, &options,
+		"server (pid 4711), 29 Nov 10:31:02, 1 min                         pmem.4711.prof\n"
+		"\n"
+		"  Live blocks pin 0 B, 0 % of the resident set: free bytes in pages that could\n"
+		"  go back to the kernel but for them.\n");
+	free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -539,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_rss),
 		cmocka_unit_test(test_pinned),
+		cmocka_unit_test(test_nothing_pinned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
