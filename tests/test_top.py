@@ -242,11 +242,14 @@ def test_sizes(start, top):
     terminal = top(start().pid)
     terminal.wait("+ walk")
     terminal.resize(130, 30)
-    lines = terminal.wait("allocated   temporary site", "48.8 KiB         500 + parse")
-    assert lines[29].startswith("h help")
+    wide = ("allocated   temporary site", "48.8 KiB         500 + parse")
+    pmem_run.wait_for(lambda: [l for l in [terminal.lines()] if len(l) == 30 and l[29].startswith("h help")
+                               and all(any(text in line for line in l) for text in wide)], "the wide screen")
     for size in ((20, 5), (7, 2), (1, 1), (300, 90)):
         terminal.resize(*size)
-    terminal.wait("allocated   temporary site")
+    # The screen before has that text too: the next size comes when this one was drawn, its last line at the end.
+    pmem_run.wait_for(lambda: [l for l in [terminal.lines()] if len(l) == 90 and l[89].startswith("h help")
+                               and any("allocated   temporary site" in line for line in l)], "the large screen")
     terminal.resize(20, 5)
     lines = pmem_run.wait_for(lambda: [l for l in [terminal.lines()] if len(l) == 5 and "site" in l[2]], "the small screen")[0]
     assert lines[2].split() == ["LIVE", "site"]
