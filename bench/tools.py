@@ -204,7 +204,7 @@ def find_gperftools():
 
 def find_memray(python):
     code = subprocess.run([python, "-c", "import memray"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-    return ([Memray("memray", "memray")], None) if code == 0 else ([], "memray: %s cannot import it" % python)
+    return ([Memray("memray", "memray")], None) if code == 0 else ([], "memray: the interpreter cannot import it")
 
 
 def find_valgrind():
