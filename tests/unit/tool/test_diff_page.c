@@ -359,7 +359,7 @@ static void test_moments(void **state)
 		"  Compared: `timed@10s` (server, pid 4711, 29 Nov 10:31:02, 10 s after its\n"
 		"  start) with `timed` (server, pid 4711, 29 Nov 10:31:02, 1 min). The only call\n"
 		"  stack is in both. Of a moment only live and allocated bytes are known, and\n"
-		"  small call stacks are not in the series: 1 of them, with 30 B at the end, are\n"
+		"  small call stacks are not in the series: 1 of them, with 30 B at the end, is\n"
 		"  left out.\n"
 		"  More: --by live|alloc   --stacks   --top N\n");
 	free_scene(&scene);

@@ -315,14 +315,14 @@ static void test_bad_times(void **state)
 
 	(void)state;
 	assert_null(print(model, &options, &err));
-	assert_string_equal(err.text, "soon: no time such as 90s, 10m, -10m or 10:42:13");
+	assert_string_equal(err.text, "--since soon: no time such as 90s, 10m, -10m or 10:42:13");
 	options.since = "30s";
 	options.until = "20s";
 	assert_null(print(model, &options, &err));
 	assert_string_equal(err.text, "--since 30s is later than --until 20s");
 	options.until = "2m";
 	assert_null(print(model, &options, &err));
-	assert_string_equal(err.text, "2m: the profile ends 1 min after its start");
+	assert_string_equal(err.text, "--until 2m: the profile ends 1 min after its start");
 	free(model);
 }
 
