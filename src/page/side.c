@@ -234,6 +234,7 @@ static void put_process(const struct side *side, struct json *json)
 	json_key_uint(json, "start_realtime_ns", profile->header.start_realtime_ns);
 	json_key_int(json, "utc_offset_s", utc_offset_s(profile));
 	json_key_uint(json, "duration_ns", profile->duration_ns);
+	json_key_uint(json, "interval_ns", profile->header.interval_ns);
 	json_key_bool(json, "is_running", profile->is_live);
 	json_key_uint(json, "sample_bytes", profile->header.sample_bytes);
 	json_key_uint(json, "lifetime_sample", profile->header.lifetime_sample);

@@ -5,6 +5,7 @@
 // bytes are those in the interval, by the rules of `pmem report --since --until`.  Only the call stacks that the timeline has are known then.
 const Moments = (() => {
 	"use strict";
+	const QUIET = 4; /* intervals without a point: nothing happened */
 
 	// By side, whether call stacks that the timeline does not have are unknown.
 	function partial(model, isPart) {
@@ -12,19 +13,38 @@ const Moments = (() => {
 		return parts.map((part, s) => part || (model.one && parts[1 - s]));
 	}
 
-	// What the call stacks of a side that the timeline has were and did in an interval.
+	// The nearest moment at which all call stacks were looked at: growth_moment() in src/profile/growth.c.
+	function momentOf({points: {time, count}, duration_ns, interval_ns, kind}, ns) {
+		const isComplete = i => kind === "mapped" || count[i] > 0;
+		let after = Measures.sampleAt(time, 0, time.length, ns) + 1;
+		const isQuiet = after > 0 && isComplete(after - 1) &&
+			(after < time.length ? time[after] : duration_ns) - time[after - 1] > QUIET * interval_ns;
+		if (ns >= duration_ns || !time.length || isQuiet)
+			return ns;
+		let before = after;
+		while (before > 0 && !isComplete(before - 1))
+			before--;
+		while (after < time.length && !isComplete(after))
+			after++;
+		const early = before > 0 ? time[before - 1] : 0, late = after < time.length ? Math.min(time[after], duration_ns) : duration_ns;
+		return ns - early <= late - ns ? early : late;
+	}
+
+	// What the call stacks of a side that the timeline has were and did in an interval.  What there was at its end is that of a moment, as is
+	// all that was allocated until then.
 	function readSeries(model, s, {since, until}, into) {
 		const {series: {end, stack, first, time, live, alloc}, duration_ns} = model.sides[s], {live_bytes, alloc_bytes} = model.stacks;
-		const isLast = until >= duration_ns, at = (begin, finish, ns) => Measures.sampleAt(time, begin, finish, ns);
+		const at = (begin, finish, ns) => Measures.sampleAt(time, begin, finish, ns), isLast = until >= duration_ns;
+		const moment = momentOf(model.sides[s], until), isEnd = moment >= duration_ns;
 		for (let i = 0, begin = 0; i < end.length; begin = end[i++]) {
 			const index = first + stack[i], a = since > 0 ? at(begin, end[i], since) : -1, b = at(begin, end[i], until);
-			const liveBefore = a < 0 ? 0 : live[a], allocBefore = a < 0 ? 0 : alloc[a];
-			const allocated = isLast ? alloc_bytes[index] : b < 0 ? 0 : alloc[b];
-			into.live[index] = isLast ? live_bytes[index] : b < 0 ? 0 : live[b];
-			into.growth[index] = into.live[index] - liveBefore;
-			into.alloc[index] = Math.max(0, allocated - allocBefore);
+			const m = at(begin, end[i], moment), liveBefore = a < 0 ? 0 : live[a], allocBefore = a < 0 ? 0 : alloc[a];
+			const allocated = isLast ? alloc_bytes[index] : b < 0 ? 0 : alloc[b], inAll = isEnd ? alloc_bytes[index] : m < 0 ? 0 : alloc[m];
+			into.live[index] = isEnd ? live_bytes[index] : m < 0 ? 0 : live[m];
+			into.growth[index] = (isLast ? live_bytes[index] : b < 0 ? 0 : live[b]) - liveBefore;
+			into.alloc[index] = since > 0 ? Math.max(0, allocated - allocBefore) : inAll;
 			into.hasSeries[index] = 1;
-			into.isThere[index] = isLast || allocated > 0 ? 1 : 0;
+			into.isThere[index] = isEnd || inAll > 0 ? 1 : 0;
 		}
 	}
 
