@@ -13,6 +13,14 @@ struct course {
 	struct profile_point points[100];
 };
 
+static struct course *course_new(void)
+{
+	struct course *course = calloc(1, sizeof(*course));
+
+	assert_non_null(course);
+	return course;
+}
+
 /* MiB live and free at the point of each second. */
 static void add(struct course *course, uint64_t live, uint64_t free_mib)
 {
@@ -39,12 +47,11 @@ static struct rss lines(uint64_t live, uint64_t fragments, uint64_t kept)
 
 static void test_free_memory_that_stays(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	struct rss rss = lines(100, 40, 30);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	for (int i = 0; i < 60; i++)
 		add(course, 100, i < 20 ? 0 : 70);
 	assert_true(retained_find(&course->profile, &rss, &retained));
@@ -67,12 +74,11 @@ static void test_free_memory_that_stays(void **state)
 /* Nothing but free memory is left of a heap that was freed at the end. */
 static void test_freed_at_the_end(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	const struct rss rss = lines(1, 0, 199);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	for (int i = 0; i < 59; i++)
 		add(course, 200, 1);
 	add(course, 1, 199);
@@ -92,12 +98,11 @@ static void test_freed_at_the_end(void **state)
 /* A quarter of the time is not enough, whatever the time is. */
 static void test_for_how_long(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	const struct rss rss = lines(50, 90, 0);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	for (int i = 0; i < 100; i++)
 		add(course, i < 80 ? 140 : 50, i < 80 ? 0 : 90);
 	assert_false(retained_find(&course->profile, &rss, &retained));
@@ -112,12 +117,11 @@ static void test_for_how_long(void **state)
 /* Of a program that rests there are a point from its beginning, and one from its end. */
 static void test_no_events_no_points(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	const struct rss rss = lines(50, 90, 0);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	add(course, 1, 0);
 	add(course, 50, 90);
 	course->points[0].time_ns = SECOND / 100;
@@ -141,12 +145,11 @@ static void test_no_events_no_points(void **state)
 /* Of one that runs the latest point is older than what is measured. */
 static void test_no_events_until_now(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	struct rss rss = lines(50, 90, 0);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	add(course, 1, 0);
 	course->points[0].time_ns = SECOND / 100;
 	course->profile.totals.alloc_bytes = 50 * MIB;
@@ -160,14 +163,13 @@ static void test_no_events_until_now(void **state)
 /* When a large block is freed, the point is taken by that: what was before is not known. */
 static void test_one_large_block(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	const struct rss rss = lines(50, 90, 0);
 	uint64_t sizes[FORMAT_CLASSES] = {[FORMAT_CLASSES - 1] = 1};
 	struct profile_stack stack = {.sizes = sizes, .counts = {.alloc_bytes = 100 * MIB}};
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	add(course, 1, 0);
 	add(course, 50, 90);
 	course->points[0].time_ns = SECOND / 100;
@@ -184,12 +186,11 @@ static void test_one_large_block(void **state)
 /* What the allocator adds to small blocks is no free memory. */
 static void test_rounding_is_in_use(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	struct rss rss = lines(100, 70, 0);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	for (int i = 0; i < 60; i++)
 		add(course, 100, 170);
 	rss.lines.lines[FORMAT_RSS_ROUNDING] = 100 * MIB;
@@ -201,12 +202,11 @@ static void test_rounding_is_in_use(void **state)
 /* A few MiB count if they become more and more. */
 static void test_growing(void **state)
 {
-	struct course *course = calloc(1, sizeof(*course));
+	struct course *course = course_new();
 	const struct rss rss = lines(20, 40, 0);
 	struct retained retained;
 
 	(void)state;
-	assert_non_null(course);
 	for (uint64_t i = 0; i < 100; i++)
 		add(course, 20, i * 40 / 100);
 	assert_true(retained_find(&course->profile, &rss, &retained));
