@@ -2,7 +2,7 @@
 // moments.js - two sides of which less than the whole time is compared.
 //
 // What is live is that of the end of each side's interval, by the rules of `pmem diff FILE@TIME ...` (src/profile/diff.c); growth and allocated
-// bytes are those in the interval, by the rules of `pmem report --since --until`.  Only the call stacks that the timeline has are known then.
+// bytes are those between the last samples before the interval's ends (`pmem report --since --until` takes the nearest).  Only the call stacks that the timeline has are known then.
 const Moments = (() => {
 	"use strict";
 	const QUIET = 4; /* intervals without a point: nothing happened */
