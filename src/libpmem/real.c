@@ -18,9 +18,9 @@
 #include "libpmem/sys.h"
 #include "libpmem/thread.h"
 
-enum { ARENA_SIZE = 64 * 1024, ARENA_ALIGN = 32 };
+enum { ARENA_ALIGN = 32 };
 
-char real_boot_arena[ARENA_SIZE] __attribute__((aligned(ARENA_ALIGN), visibility("hidden")));
+char real_boot_arena[REAL_BOOT_SIZE] __attribute__((aligned(ARENA_ALIGN), visibility("hidden")));
 static _Atomic size_t arena_used;
 static _Atomic uintptr_t resolver; /* lock_self() of the thread at work; 1 = done */
 
@@ -34,11 +34,11 @@ static void *boot_block(size_t size)
 {
 	size_t room, at;
 
-	if (size > ARENA_SIZE)
+	if (size > REAL_BOOT_SIZE)
 		return NULL;
 	room = (size + ARENA_ALIGN + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	at = atomic_fetch_add_explicit(&arena_used, room, memory_order_relaxed) + ARENA_ALIGN;
-	if (at + size > ARENA_SIZE)
+	if (at + size > REAL_BOOT_SIZE)
 		return NULL;
 	memcpy(real_boot_arena + at - sizeof(size), &size, sizeof(size));
 	return real_boot_arena + at;

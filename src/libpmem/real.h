@@ -61,12 +61,14 @@ static inline long real_raw_result(long result)
 	return -1;
 }
 
+enum { REAL_BOOT_SIZE = 64 * 1024 };
+
+extern char real_boot_arena[] __attribute__((visibility("hidden"))); /* [REAL_BOOT_SIZE] */
+
 /* True for a block of the boot arena. */
 static inline bool real_is_boot(const void *block)
 {
-	extern char real_boot_arena[] __attribute__((visibility("hidden")));
-
-	return (uintptr_t)block - (uintptr_t)real_boot_arena < (uintptr_t)64 * 1024;
+	return (uintptr_t)block - (uintptr_t)real_boot_arena < (uintptr_t)REAL_BOOT_SIZE;
 }
 
 /* Requested size of a boot block. */

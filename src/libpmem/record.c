@@ -6,11 +6,10 @@
 
 #include "config.h"
 #include "libpmem/assert.h"
-#include "libpmem/failures.h"
 #include "libpmem/live_two_cell.h"
 #include "libpmem/loss.h"
 #include "libpmem/real.h"
-#include "libpmem/reallocs.h"
+#include "libpmem/record_parts.h"
 #include "libpmem/sample.h"
 #include "libpmem/silence.h"
 #include "libpmem/snapshot.h"
@@ -73,10 +72,29 @@ static void count_free(struct format_counter *counter, const struct sample_weigh
 
 /* --- sampling -------------------------------------------------------------------------------- */
 
-/* Frees between two samples do not tell what they unmap. */
-static void forget_mappings(void)
+void record_forget_mappings(void)
 {
 	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
+}
+
+/* live_table_put(), live_table_take() of a slow path. */
+static enum live_put put(const struct live_block *block, struct live_block *stale)
+{
+	enum live_put done = live_table_put(block, stale);
+
+	/* The page was told of a block that was there before. */
+	if (done == LIVE_PUT_OK && sample_is_on())
+		sample_page_add(block->addr);
+	return done;
+}
+
+static bool take(uintptr_t addr, struct live_block *block)
+{
+	bool known = live_table_take(addr, block);
+
+	if (known && sample_is_on())
+		sample_page_remove(addr);
+	return known;
 }
 
 /* --- allocation ------------------------------------------------------------------------------ */
@@ -91,8 +109,7 @@ static inline void remember(struct thread *thread, const struct record_event *ev
 		stack_cache_put(&thread->stacks, &thread->unwind, found->stack_id, found->counter);
 }
 
-/* At the expense of the thread's account. */
-static uint32_t capture_timed(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
+uint32_t record_capture_timed(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
 {
 	uint64_t begin = governor_begin();
 	uint32_t id = unwind_capture(&thread->unwind, fp, hook);
@@ -107,7 +124,7 @@ static __attribute__((noinline)) uint32_t capture_governed(struct thread *thread
 							   bool *taken)
 {
 	*taken = record_in_loader(event->fp[1]) || governor_takes(&thread->governor);
-	return *taken ? capture_timed(thread, event->fp, event->hook)
+	return *taken ? record_capture_timed(thread, event->fp, event->hook)
 		      : tree_not_taken_id(modules_encode(event->fp[1]), event->hook);
 }
 
@@ -148,8 +165,7 @@ static inline __attribute__((always_inline)) void capture(struct thread *thread,
 		remember(thread, event, found);
 }
 
-/* The loader did something: this thread's caches may be wrong. */
-static void refresh(struct thread *thread)
+void record_refresh(struct thread *thread)
 {
 	uint32_t mark = process_mark_now(), generation;
 
@@ -199,7 +215,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 		.addr = (uintptr_t)event->block, .size = event->size, .stack_id = stack_id};
 	struct sample_weight weight;
 	struct live_block stale;
-	enum live_put put;
+	enum live_put done;
 
 	ASSERT(stack_id > 0 && stack_id < tree_stack_limit());
 	if (sample_is_on() || record_samples(counter_of(thread, stack_id)))
@@ -209,10 +225,10 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 		live.birth_ns = NOT_SAMPLED;
 	weight = sample_weigh(live.addr, live.size, live.birth_ns);
 	silence_before(weight.bytes);
-	put = live_table_put(&live, &stale);
-	if (put == LIVE_PUT_STALE)
+	done = put(&live, &stale);
+	if (done == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
-	if (put != LIVE_PUT_LOST) {
+	if (done != LIVE_PUT_LOST) {
 		count_alloc(counter_of(thread, stack_id), &weight);
 		peak_grow(&thread->peak, weight.bytes);
 		count_sizes(stack_id, entry, event->size, weight.blocks);
@@ -247,7 +263,7 @@ static __attribute__((noinline)) void *alloc_slow(struct thread *thread,
 	if (record_in_loader(event->fp[1]))
 		modules_suspect();
 	else if (thread->mark != process_mark_now())
-		refresh(thread);
+		record_refresh(thread);
 	if (!sample_is_on())
 		return alloc_here(thread, event);
 	if (!sample_takes(event->size)) {
@@ -255,7 +271,7 @@ static __attribute__((noinline)) void *alloc_slow(struct thread *thread,
 		thread_leave(thread);
 		return event->block;
 	}
-	forget_mappings();
+	record_forget_mappings();
 	return alloc_here(thread, event);
 }
 
@@ -425,8 +441,8 @@ static size_t take_and_count(struct thread *thread, void *block, uintptr_t ra)
 	size_t size = RECORD_MAY_UNMAP; /* of an unknown block */
 
 	if (thread->mark != process_mark_now() && !record_in_loader(ra))
-		refresh(thread);
-	if (live_table_take((uintptr_t)block, &live)) {
+		record_refresh(thread);
+	if (take((uintptr_t)block, &live)) {
 		freed(thread, &live);
 		look_at_churn(thread);
 		size = live.size;
@@ -496,7 +512,7 @@ __attribute__((noinline)) void record_free_end(struct thread *thread, void *bloc
 __attribute__((noinline)) bool record_take_other(struct thread *thread, void *block,
 						 struct live_block *taken)
 {
-	bool known = live_table_take((uintptr_t)block, taken);
+	bool known = take((uintptr_t)block, taken);
 
 	if (!known)
 		free_unknown((uintptr_t)block);
@@ -548,53 +564,6 @@ void record_put_back(const struct live_block *taken)
 
 	if (!thread)
 		return;
-	live_table_put(taken, &stale);
-	thread_leave(thread);
-}
-
-uint32_t record_stack(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
-{
-	if (thread->mark != process_mark_now())
-		refresh(thread);
-	if (sample_is_on())
-		forget_mappings();
-	return governor_is_on() ? capture_timed(thread, fp, hook)
-				: unwind_capture(&thread->unwind, fp, hook);
-}
-
-uint32_t record_caller(struct thread *thread, const uintptr_t *fp, enum format_hook hook)
-{
-	if (thread->mark != process_mark_now())
-		refresh(thread);
-	return tree_not_taken_id(modules_encode(fp[1]), hook);
-}
-
-__attribute__((noinline, cold)) void *record_failed(size_t size, const uintptr_t *fp,
-						    enum format_hook hook)
-{
-	struct thread *thread = size ? thread_enter() : NULL;
-
-	if (!thread)
-		return NULL;
-	failures_count(record_stack(thread, fp, hook), size);
-	thread_leave(thread);
-	return NULL;
-}
-
-void record_reallocated(const struct live_block *taken, bool is_mapping, void *block, size_t size)
-{
-	struct thread *thread = sample_is_on() ? NULL : thread_enter();
-	struct reallocs_event event = {.old_stack_id = taken->stack_id,
-				       .old_size = taken->size,
-				       .size = size,
-				       .moved = (uintptr_t)block != taken->addr};
-
-	if (!thread)
-		return;
-	event.stack_id = live_table_stack((uintptr_t)block);
-	/* Between two mappings pages are moved (mremap(2)). */
-	event.copied = event.moved && !(is_mapping && live_is_mapping((uintptr_t)block));
-	if (event.stack_id)
-		reallocs_count(&event);
+	put(taken, &stale);
 	thread_leave(thread);
 }

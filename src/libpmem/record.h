@@ -112,13 +112,21 @@ static inline bool record_passes_alloc(size_t size, uintptr_t ra)
 /* If so: true if a block that ends was not recorded, and may be left at that. */
 static inline bool record_passes_block(const void *block)
 {
-	return thread_current->mark == process_mark_now() && !live_table_holds((uintptr_t)block);
+	uintptr_t addr = (uintptr_t)block;
+
+	return thread_current->mark == process_mark_now() &&
+	       (!sample_may_hold(addr) || !live_table_holds(addr));
 }
 
 /* The same of free(), called from ra: the next one is all that is left to call. */
 static inline bool record_passes_free(const void *block, uintptr_t ra)
 {
-	return block && record_passes_block(block) && !record_in_loader(ra) && !real_is_boot(block);
+	uintptr_t addr = (uintptr_t)block;
+
+	if (thread_current->mark != process_mark_now() || record_in_loader(ra))
+		return false;
+	return __builtin_expect(!sample_may_hold(addr), 1) ||
+	       (block && !live_table_holds(addr) && !real_is_boot(block));
 }
 
 /* The program got block, of size requested bytes, through hook, whose frame address is fp: the return
