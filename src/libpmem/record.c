@@ -105,7 +105,7 @@ static inline void remember(struct thread *thread, const struct record_event *ev
 {
 	if (!(thread->unwind.flags & UNWIND_FOREVER_NEW) && !record_in_loader(event->fp[1]) &&
 	    thread->unwind.count && found->stack_id >= TREE_STACK_FIRST &&
-	    stack_cache_miss(&thread->stacks, found->stack_id))
+	    stack_cache_miss(&thread->stacks, found))
 		stack_cache_put(&thread->stacks, &thread->unwind, found->stack_id, found->counter);
 }
 

@@ -25,8 +25,9 @@ enum {
 	/* The CPU takes a load for dependent on an earlier store whose address has the same low 12 bits.  The struct
 	 * thread's hot fields lie at the start of a page, so the first rooms must not. */
 	ARENA_SKIP = 16,
-	MISSES_MAX = 12, /* in a row, then */
-	COOLDOWN = 50,	 /* lookups go past the set */
+	HITS_MIN = STACK_CACHE_MISSES / 2, /* for so many misses, or the set rests */
+	REST = 64,			   /* lookups, doubled for each rest that did not help, */
+	RESTS_MAX = 6,			   /* so often */
 	GROW_FACTOR = 4,
 	GROW_SHARE = 4, /* one in so many is a reason to grow */
 	SCRATCH_SIZE = STACK_CACHE_CHECKS_MAX / STACK_CHECK_GROUP * sizeof(struct stack_check_group),
@@ -35,8 +36,7 @@ enum {
 
 static size_t sets_size(uint64_t sets)
 {
-	return sets * (STACK_CACHE_WAYS * sizeof(struct stack_cache_entry) +
-		       sizeof(struct stack_cache_state));
+	return sets * STACK_CACHE_WAYS * sizeof(struct stack_cache_entry);
 }
 
 /* What is written before is written before what is written after, for a handler on this thread. */
@@ -55,7 +55,6 @@ static bool make_sets(struct stack_cache *cache, uint64_t sets)
 		return false;
 	}
 	/* There are never fewer of them than the mask says. */
-	cache->states = (void *)(entries + sets * STACK_CACHE_WAYS);
 	cache->entries = entries;
 	in_order();
 	cache->mask = sets - 1;
@@ -187,18 +186,21 @@ static bool entry_fit(struct stack_cache *cache, struct stack_cache_entry *entry
 	return entry->groups != NULL;
 }
 
-/* Counts the miss.  False: the set rests. */
-static bool set_admits(struct stack_cache_state *set)
+void stack_cache_judge(struct stack_cache_entry *set)
 {
-	if (set->cooldown) {
-		set->cooldown--;
-		return false;
+	uint32_t hits = 0, way;
+
+	for (way = 0; way < STACK_CACHE_WAYS; way++) {
+		hits += set[way].hits;
+		set[way].hits = 0;
 	}
-	if (++set->misses <= MISSES_MAX)
-		return true;
 	set->misses = 0;
-	set->cooldown = COOLDOWN;
-	return false;
+	if (hits >= HITS_MIN) {
+		set->rests = 0;
+		return;
+	}
+	set->rest = (uint16_t)(REST << set->rests);
+	set->rests += set->rests < RESTS_MAX;
 }
 
 /* Blocks of the size class that the call stack has seen first, and no other, need not be told to the histogram. */
@@ -211,8 +213,8 @@ void stack_cache_set_sizes(struct stack_cache_entry *entry)
 	entry->size_min = entry->size_span = 0;
 	if (!sizes || size_class == FORMAT_CLASSES - 1)
 		return;
-	entry->size_min = size_class ? ((size_t)1 << (size_class + FORMAT_SIZE_SHIFT - 1)) + 1 : 0;
-	entry->size_span = ((size_t)1 << (size_class + FORMAT_SIZE_SHIFT)) + 1 - entry->size_min;
+	entry->size_min = size_class ? ((uint32_t)1 << (size_class + FORMAT_SIZE_SHIFT - 1)) + 1 : 0;
+	entry->size_span = ((uint32_t)1 << (size_class + FORMAT_SIZE_SHIFT)) + 1 - entry->size_min;
 }
 
 /* Checks on their way into an entry, from the inside out. */
@@ -309,19 +311,21 @@ static void copy_groups(struct stack_check_group *to, const struct stack_check_g
 	}
 }
 
-static __attribute__((noinline)) void put(struct stack_cache *cache, const struct unwind *unwind,
-					  uint32_t stack_id, struct format_counter *counter)
+__attribute__((noinline)) void stack_cache_put(struct stack_cache *cache,
+					       const struct unwind *unwind, uint32_t stack_id,
+					       struct format_counter *counter)
 {
 	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
 	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
-	uint64_t number = stack_cache_set(cache, leaf->slot, key);
 	struct stack_cache_entry *entry;
-	uint32_t count = copy_checks(cache, unwind) / STACK_CHECK_GROUP;
+	uint32_t count;
 
+	ASSERT(unwind->count > 0 && leaf->check_end > 0);
+	count = copy_checks(cache, unwind) / STACK_CHECK_GROUP;
 	if (!count)
 		return;
-	entry = &cache->entries[number * STACK_CACHE_WAYS +
-				cache->states[number].victim++ % STACK_CACHE_WAYS];
+	entry = stack_cache_set(cache, leaf->slot, key);
+	entry += entry->victim++ % STACK_CACHE_WAYS;
 	entry->slot = 0;
 	in_order();
 	if (!entry_fit(cache, entry, count))
@@ -338,30 +342,18 @@ static __attribute__((noinline)) void put(struct stack_cache *cache, const struc
 	cache->any_unclean |= unwind->flags & UNWIND_UNCLEAN;
 }
 
-void stack_cache_put(struct stack_cache *cache, const struct unwind *unwind, uint32_t stack_id,
-		     struct format_counter *counter)
-{
-	const struct unwind_frame *leaf = &unwind->frames[unwind->count - 1];
-	uintptr_t key = leaf->ra | (uintptr_t)unwind->hook << STACK_CACHE_HOOK_SHIFT;
-
-	ASSERT(unwind->count > 0 && leaf->check_end > 0);
-	if (set_admits(&cache->states[stack_cache_set(cache, leaf->slot, key)]))
-		put(cache, unwind, stack_id, counter);
-}
-
 struct stack_cache_entry *stack_cache_find_unclean(struct stack_cache *cache, const uintptr_t *fp,
 						   uint32_t hook)
 {
 	uintptr_t slot = (uintptr_t)(fp + 1),
 		  key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
-	uint64_t set = stack_cache_set(cache, slot, key);
-	struct stack_cache_entry *entry = &cache->entries[set * STACK_CACHE_WAYS];
+	struct stack_cache_entry *entry = stack_cache_set(cache, slot, key);
 	uint32_t way, now = atomic_load_explicit(&unwind_mappings, memory_order_relaxed);
 
 	for (way = 0; cache->any_unclean && way < STACK_CACHE_WAYS; way++, entry++)
 		if (entry->slot == slot + STACK_CACHE_UNCLEAN && entry->key == key &&
 		    entry->mappings == now && stack_cache_holds(entry)) {
-			cache->states[set].misses = 0;
+			entry->hits++;
 			return entry;
 		}
 	return NULL;

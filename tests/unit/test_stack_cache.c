@@ -30,8 +30,9 @@ enum {
 	LENGTH_MAX = STACK_CACHE_CHECKS_MAX - 32, /* of a call stack that fits, on a few pages */
 	PAGE = 4096,
 	IDS = 100000,
-	MISSES_MAX = 12, /* in a row until a set rests, for so many lookups: */
-	COOLDOWN = 50,
+	HITS_MIN = STACK_CACHE_MISSES / 2, /* for so many misses, or a set rests: */
+	REST = 64,
+	RESTS_MAX = 6,
 };
 
 _Atomic uint32_t unwind_mappings;
@@ -86,10 +87,20 @@ static void describe(uint32_t at, uint32_t count, uint32_t hook)
 	unwind.hook = hook;
 }
 
+static bool miss(uint32_t at, uint32_t hook, uint32_t id)
+{
+	const struct stack_cache_entry found = {.slot = (uintptr_t)&words[at],
+						.key = words[at] |
+						       (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT,
+						.stack_id = id};
+
+	return stack_cache_miss(&cache, &found);
+}
+
 static void put(uint32_t at, uint32_t count, uint32_t hook, uint32_t id)
 {
 	describe(at, count, hook);
-	stack_cache_miss(&cache, id);
+	miss(at, hook, id);
 	stack_cache_put(&cache, &unwind, id, counter_of(id));
 }
 
@@ -266,19 +277,6 @@ static void checks_on_many_pages(void **state)
 	munmap(pages, PAGES * PAGE);
 }
 
-/* Only what is missed again within some hundred others. */
-static void a_miss_is_remembered(void **state)
-{
-	uint32_t id;
-
-	(void)state;
-	assert_false(stack_cache_miss(&cache, 70000));
-	assert_true(stack_cache_miss(&cache, 70000));
-	for (id = 71000; id < 71000 + STACK_CACHE_RECENT; id++)
-		assert_false(stack_cache_miss(&cache, id));
-	assert_false(stack_cache_miss(&cache, 70000));
-}
-
 static void four_ways(void **state)
 {
 	uint32_t at[6], i;
@@ -296,39 +294,113 @@ static void four_ways(void **state)
 		assert_int_equal(find(at[i], 0), 10 + i);
 }
 
-/* A set that only misses takes nothing in for a while; a hit keeps it at work. */
-static void cooldown(void **state)
+static uint32_t new_id = 1000; /* of a call stack that was never missed before */
+
+/* Misses of a set that has nothing of them, as many as one look takes. */
+static void miss_often(uint32_t at)
 {
-	uint32_t at[MISSES_MAX + 1], i, other = 2;
+	uint32_t i;
+
+	for (i = 0; i < STACK_CACHE_MISSES; i++)
+		miss(at, 0, new_id++);
+}
+
+static void hit_often(uint32_t at, uint32_t times)
+{
+	while (times-- > 0)
+		assert_int_not_equal(find(at, 0), 0);
+}
+
+/* Lookups that the set of words[at] is spared from now on: none of them finds what it has. */
+static uint32_t rest_of(uint32_t at)
+{
+	uint32_t lookups = 0;
+
+	for (; !find(at, 0); lookups++) {
+		assert_true(lookups < UINT16_MAX);
+		/* One that comes again; not so often that the cache grows. */
+		assert_false(miss(at, 0, lookups % 8 ? new_id++ : 10));
+	}
+	return lookups;
+}
+
+/* A set that misses more than twice for each hit rests, twice as long each time; the others know nothing of it. */
+static void a_set_rests(void **state)
+{
+	uint32_t i, other = 2;
 
 	(void)state;
-	at[0] = 1;
-	for (i = 1; i <= MISSES_MAX; i++)
-		at[i] = same_set(at[i - 1] + 1);
 	while (share_a_set(1, other))
 		other++;
-	stack_cache_flush(&cache);
-	for (i = 0; i < 5 * MISSES_MAX; i++) {
-		put(at[i % MISSES_MAX], 3, 0, 10);
-		assert_int_equal(find(at[i % MISSES_MAX], 0), 10);
-	}
-	stack_cache_flush(&cache);
-	for (i = 0; i < MISSES_MAX; i++)
-		put(at[i], 3, 0, 20 + i);
-	put(at[i], 3, 0, 99); /* one too many in a row */
-	for (i = 0; i < COOLDOWN; i++) {
-		assert_int_equal(find(at[MISSES_MAX], 0), 0);
-		put(at[MISSES_MAX], 3, 0, 99);
-	}
-	assert_int_equal(find(at[MISSES_MAX], 0), 0);
-	put(at[MISSES_MAX], 3, 0, 99);
-	assert_int_equal(find(at[MISSES_MAX], 0), 99);
-	assert_int_equal(find(at[MISSES_MAX - 1], 0), 20 + MISSES_MAX - 1);
-	/* The other sets know nothing of it. */
-	for (i = 0; i <= MISSES_MAX; i++)
-		put(at[i], 3, 0, 50);
+	assert_true(stack_cache_init(&cache));
+	put(1, 3, 0, 10);
 	put(other, 3, 0, 30);
-	assert_int_equal(find(other, 0), 30);
+	for (i = 1; i < STACK_CACHE_MISSES; i++)
+		miss(1, 0, new_id++);
+	for (i = 0; i <= RESTS_MAX + 1; i++) {
+		assert_int_equal(rest_of(1), REST << (i < RESTS_MAX ? i : RESTS_MAX));
+		assert_int_equal(find(other, 0), 30);
+		miss_often(1);
+	}
+}
+
+static void hits_keep_a_set_at_work(void **state)
+{
+	uint32_t i, same = same_set(2);
+
+	(void)state;
+	assert_true(stack_cache_init(&cache));
+	put(1, 3, 0, 10);
+	for (i = 1; i < STACK_CACHE_MISSES; i++)
+		miss(1, 0, new_id++);
+	assert_int_equal(rest_of(1), REST); /* its last lookup hits */
+	for (i = 0; i < 5; i++) {
+		hit_often(1, i ? HITS_MIN : HITS_MIN - 1);
+		miss_often(1);
+		assert_int_equal(find(1, 0), 10);
+	}
+	/* Having worked, it rests as if for the first time. */
+	miss_often(1);
+	assert_int_equal(rest_of(1), REST);
+	/* Of all four ways the hits count. */
+	put(same, 3, 0, 11);
+	hit_often(1, HITS_MIN / 2);
+	hit_often(same, HITS_MIN / 2);
+	miss_often(1);
+	assert_int_equal(find(1, 0), 10);
+}
+
+/* Only what is missed again within some hundred others. */
+static void a_miss_is_remembered(void **state)
+{
+	uint32_t id, other = 2;
+
+	(void)state;
+	while (share_a_set(1, other))
+		other++;
+	assert_false(miss(1, 0, 70000));
+	assert_true(miss(1, 0, 70000));
+	for (id = 71000; id < 71000 + STACK_CACHE_RECENT; id++)
+		assert_false(miss(other, 0, id));
+	assert_false(miss(1, 0, 70000));
+}
+
+/* A call stack that was not found a short while ago either is worth remembering, if the set does not rest. */
+static void what_is_worth_remembering(void **state)
+{
+	uint32_t i;
+
+	(void)state;
+	assert_false(miss(1, 0, 10));
+	assert_true(miss(1, 0, 10));
+	assert_true(miss(1, 0, 10));
+	assert_false(miss(1, 0, 10 + STACK_CACHE_RECENT)); /* took its place */
+	assert_false(miss(1, 0, 10));
+	for (i = 5; i < STACK_CACHE_MISSES; i++)
+		assert_true(miss(1, 0, 10));
+	for (i = 0; i < REST; i++)
+		assert_false(miss(1, 0, 10));
+	assert_true(miss(1, 0, 10));
 }
 
 static void unclean_entries_end_with_mappings(void **state)
@@ -505,7 +577,9 @@ static void exhausted_memory(void **state)
 	struct stack_cache none;
 	struct rlimit before = memory_exhaust();
 	bool made = stack_cache_init(&none);
-	uint64_t lost, set = stack_cache_set(&cache, (uintptr_t)&words[10], words[10]);
+	const struct stack_cache_entry *set = stack_cache_set(&cache, (uintptr_t)&words[10],
+							      words[10]);
+	uint64_t lost;
 	uint32_t i, found;
 
 	(void)state;
@@ -586,7 +660,8 @@ static int begin_gathering(void **state)
 #define ALL(setup) \
 	T(every_length, setup), T(every_check_counts, setup), T(the_key_counts, setup), \
 	T(nothing_is_read_beyond_a_mismatch, setup), T(checks_on_many_pages, setup), \
-	T(a_miss_is_remembered, setup), T(four_ways, setup), T(cooldown, setup), \
+	T(a_miss_is_remembered, setup), T(four_ways, setup), T(a_set_rests, setup), \
+	T(hits_keep_a_set_at_work, setup), T(what_is_worth_remembering, setup), \
 	T(unclean_entries_end_with_mappings, setup), T(rooms, setup), T(full_cache, setup), \
 	T(grows_for_what_comes_again, setup), T(does_not_grow_without_need, setup), \
 	T(grows_not_without_memory, setup), T(exhausted_memory, setup), T(sizes, setup)

@@ -172,19 +172,32 @@ static void compare_flags(void)
 static uint32_t capture(const uintptr_t *fp, uint32_t hook)
 {
 	uint32_t id = unwind_capture(&walker->unwind, fp, hook);
+	const struct stack_cache_entry found = {.slot = (uintptr_t)(fp + 1),
+						.key = fp[1] | (uintptr_t)hook
+								       << STACK_CACHE_HOOK_SHIFT,
+						.stack_id = id};
 
 	assert_int_not_equal(id, 0);
 	walker->flags = walker->unwind.flags;
 	if (!(walker->flags & UNWIND_FOREVER_NEW) && walker->unwind.count &&
-	    id >= TREE_STACK_FIRST && stack_cache_miss(&walker->cache, id))
+	    id >= TREE_STACK_FIRST && stack_cache_miss(&walker->cache, &found))
 		stack_cache_put(&walker->cache, &walker->unwind, id, NULL);
 	return id;
+}
+
+/* The cache is here to be put to the proof, not for what it saves: it does not rest. */
+static const struct stack_cache_entry *find_clean(const uintptr_t *fp, uint32_t hook)
+{
+	uintptr_t key = fp[1] | (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT;
+
+	stack_cache_set(&walker->cache, (uintptr_t)(fp + 1), key)->rest = 0;
+	return stack_cache_find(&walker->cache, fp, hook);
 }
 
 static void look(const uintptr_t *fp)
 {
 	uint32_t hook = walker_random(4) == 0;
-	const struct stack_cache_entry *clean = stack_cache_find(&walker->cache, fp, hook);
+	const struct stack_cache_entry *clean = find_clean(fp, hook);
 	const struct stack_cache_entry *entry = clean ? clean
 						      : stack_cache_find_unclean(&walker->cache, fp,
 										 hook);
