@@ -482,6 +482,9 @@ USAGE = [
     (["--json", "--mappings", "a", "b"], "JSON has both"),
     (["--by", "temporary", "--mappings", "a", "b"], "live, peak, alloc and count"),
     (["--focus", "", "a", "b"], "an empty pattern"),
+    (["a@1x", "b"], "a@1x: no time such as 90s, 10m, -10m, 10:42:13 or end"),
+    (["a", "b@25:00"], "b@25:00: no time such as"),
+    (["@soon", "b"], "@soon: no time such as"),
 ]
 
 
@@ -499,11 +502,14 @@ def test_failures(tool, growing, tmp_path):
     for argv, message in [((growing, other), "other.prof"), ((other, growing), "other.prof"),
                           ((growing, tmp_path / "missing@host.prof"), "missing@host.prof: No such file"),
                           (("%s@1h" % growing, growing), "@1h: the profile ends"),
-                          (("%s@soon" % growing, growing), "@soon: no time such as"),
                           (("@1s", growing), "no profile (*.prof) in this folder")]:
         result = tool("diff", *argv)
         assert (result.returncode, result.stdout) == (1, b"")
         assert result.stderr.decode().startswith("pmem diff: ") and message in result.stderr.decode()
+    for moment in ("soon", "-soon", "1s2", "24:00", ""):
+        result = tool("diff", "%s@%s" % (growing, moment), growing)
+        assert (result.returncode, result.stdout) == (2, b"")
+        assert result.stderr.decode().startswith("pmem diff: %s@%s: no time such as 90s, 10m, -10m, 10:42:13 or end\n" % (growing, moment))
     result = tool("diff", "--by", "count", "%s@1s" % growing, growing)
     assert (result.returncode, result.stdout) == (2, b"")
     assert b"of a moment only live and alloc are known" in result.stderr

@@ -134,11 +134,12 @@ def test_a_damaged_profile_is_shown_and_said(tool, profile):
 
 def test_mistakes_in_the_arguments(tool, profile):
     for arguments, words in ((["--no-such"], b"unknown option --no-such"), (["-o"], b"-o needs an argument"),
-                             ([profile, profile, profile], b"not 3")):
+                             ([profile, profile, profile], b"not 3"), ([str(profile) + "@soon"], b"pmem.4711.prof@soon: no time such as 90s"),
+                             ([profile, str(profile) + "@9x"], b"pmem.4711.prof@9x: no time such as 90s")):
         result = tool("html", *arguments)
-        assert result.returncode == 2 and words in result.stderr
+        assert result.returncode == 2 and words in result.stderr and not list(result.folder.glob("*.html"))
     for arguments, words in (([str(profile) + "@1s"], b"pmem.4711.prof@1s: a moment is compared with another one: give two"),
-                             ([profile, str(profile) + "@9x"], b"@9x: no time")):
+                             ([profile, str(profile) + "@9h"], b"@9h: the profile ends")):
         result = tool("html", *arguments)
         assert result.returncode == 1 and words in result.stderr and not list(result.folder.glob("*.html"))
 

@@ -179,7 +179,8 @@ static int parse(int argc, char **argv, struct request *request)
 		return cmd_usage("diff", "two profiles, not %d", argc - optind);
 	request->names[DIFF_A] = argv[optind];
 	request->names[DIFF_B] = argv[optind + 1];
-	return NEXT;
+	code = options_check_moment("diff", request->names[DIFF_A]);
+	return code == NEXT ? options_check_moment("diff", request->names[DIFF_B]) : code;
 }
 
 /* --- profiles -------------------------------------------------------------------------------- */

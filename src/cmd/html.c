@@ -70,9 +70,11 @@ static int parse(int argc, char **argv, struct request *request)
 		return code;
 	if (argc - optind > HTML_SIDES)
 		return cmd_usage("html", "one profile, or two to compare, not %d", argc - optind);
-	while (optind < argc)
+	while (optind < argc && code == NEXT) {
+		code = options_check_moment("html", argv[optind]);
 		request->names[request->name_count++] = argv[optind++];
-	return NEXT;
+	}
+	return code;
 }
 
 /* "pmem.11" of "dir/pmem.11.prof", and of a running process's mapping too; with "@10m" if that is its moment. */

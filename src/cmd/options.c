@@ -5,6 +5,7 @@
 #include "cmd/options.h"
 
 #include "cmd/cmd.h"
+#include "profile/diff_moment.h"
 
 static int take(const struct options *options, int option, char **argv, void *request)
 {
@@ -29,4 +30,11 @@ int options_parse(const struct options *options, int argc, char **argv, void *re
 	       (option = getopt_long(argc, argv, options->letters, options->rows, NULL)) != -1)
 		code = take(options, option, argv, request);
 	return code;
+}
+
+int options_check_moment(const char *verb, const char *text)
+{
+	if (diff_moment_is_well_formed(text))
+		return OPTIONS_NEXT;
+	return cmd_usage(verb, "%s: no time such as 90s, 10m, -10m, 10:42:13 or end", text);
 }

@@ -32,4 +32,7 @@ struct options {
 /* Hands all options to where they belong, and says what is wrong with them; the first argument is argv[optind] then. */
 int options_parse(const struct options *options, int argc, char **argv, void *request);
 
+/* Says what is wrong with a profile that may have a moment, "FILE@TIME", as far as the text shows it. */
+int options_check_moment(const char *verb, const char *text);
+
 #endif

@@ -22,7 +22,7 @@ static bool is_end(const char *time)
 /* So that "box@example.prof", which is not there, is not taken for a time of the profile "box". */
 static bool is_meant_as_time(const char *name, const char *time)
 {
-	return is_end(time) || time[0] == '-' || (time[0] >= '0' && time[0] <= '9') ||
+	return is_end(time) || time[0] == '-' || (time[0] >= '0' && time[0] <= '9') || !name[0] ||
 	       access(name, F_OK) == 0;
 }
 
@@ -56,6 +56,20 @@ bool diff_moment_find(const char *text, struct diff_moment *moment, struct error
 	ok = find(text, name, moment, err);
 	free(name);
 	return ok;
+}
+
+bool diff_moment_is_well_formed(const char *text)
+{
+	const char *at = strrchr(text, '@'), *time = at ? at + 1 : NULL;
+	char *name;
+	bool is_time;
+
+	if (is_end(time) || when_is_time(time) || access(text, F_OK) == 0)
+		return true;
+	name = strndup(text, (size_t)(at - text));
+	is_time = name && is_meant_as_time(name, time);
+	free(name);
+	return !is_time;
 }
 
 void diff_moment_free(struct diff_moment *moment)

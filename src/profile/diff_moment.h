@@ -20,6 +20,9 @@ struct diff_moment {
 bool diff_moment_find(const char *text, struct diff_moment *moment, struct error *err);
 void diff_moment_free(struct diff_moment *moment);
 
+/* False: what stands behind the last @ of "NAME@TIME" is no time of any profile.  Opens nothing. */
+bool diff_moment_is_well_formed(const char *text);
+
 /* True if both are of one file, which is to be opened once: two states of a running process would not be two moments of one profile. */
 bool diff_moment_is_one_file(const struct diff_moment *a, const struct diff_moment *b);
 
