@@ -2,7 +2,7 @@
 /*
  * view.c - the screen from top to bottom: title, warnings, verdict, totals, table, keys.
  *
- * A low terminal gets less of what stands above the table.
+ * A low terminal gets less of what stands above the table: mappings and rates go first, who grows last.
  */
 #include "top/view.h"
 
@@ -208,15 +208,32 @@ static void put_paragraph(struct view *view, const char *text, enum view_style s
 	free(wrapped);
 }
 
-/* Paragraphs, one in a line of text. */
+static unsigned count_paragraphs(const char *text)
+{
+	unsigned count = 0;
+
+	while (text && *text) {
+		count += text[strspn(text, " ")] != '\n';
+		text = strchr(text, '\n');
+		text += text != NULL;
+	}
+	return count;
+}
+
+/* Paragraphs, one in a line of text.  The first ones leave a line to each that follows: who grows is seldom the first. */
 static void put_paragraphs(struct view *view, const char *text, enum view_style style, unsigned left)
 {
 	char *copy = text ? strdup(text) : NULL, *rest = copy, *line;
 
 	while (rest && left && (line = strsep(&rest, "\n")) != NULL) {
+		unsigned after = count_paragraphs(rest), room = left > after ? left - after : 1;
+
 		line += strspn(line, " ");
-		if (*line)
-			put_paragraph(view, line, style, &left);
+		if (!*line)
+			continue;
+		left -= room;
+		put_paragraph(view, line, style, &room);
+		left += room;
 	}
 	free(copy);
 }
@@ -339,9 +356,9 @@ static void put_mark(struct view *view, const struct top *top)
 /* How many lines of sentences go above the table. */
 static unsigned words_room(unsigned height)
 {
-	unsigned room = height > 9 ? (height - 7) / 3 : 0;
+	unsigned room = (height + 4) / 5;
 
-	return room < WORDS_MAX ? room : WORDS_MAX;
+	return height < 8 ? 0 : room < WORDS_MAX ? room : WORDS_MAX;
 }
 
 static void put_top(struct view *view, const struct top *top, unsigned height)
@@ -352,9 +369,9 @@ static void put_top(struct view *view, const struct top *top, unsigned height)
 	put_paragraphs(view, top->words, VIEW_PLAIN, words_room(height));
 	if (height >= 5)
 		put_live(view, top);
-	if (height >= 10)
+	if (height >= 16)
 		put_mapped(view, top);
-	if (height >= 8)
+	if (height >= 14)
 		put_rates(view, top);
 	if (height >= 6 && top->mark.time_ns)
 		put_mark(view, top);
