@@ -44,6 +44,14 @@ def read_data(page):
     return head, columns
 
 
+def moment(document, time):
+    """The nearest point at which all call stacks were looked at, as `pmem diff` takes it of a program that is never quiet."""
+    end = document["process"]["duration_ns"]
+    points = [0, *(p["time_ns"] for p in document["timeline"] if p["alloc_blocks"]), end]
+    before, after = max(p for p in points if p <= time), min((p for p in points if p > time), default=end)
+    return before if time - before <= after - time else after
+
+
 class Failed(Exception):
     """A command did not work."""
 

@@ -316,6 +316,7 @@ def test_what_is_hovered_is_said(page):
 def in_interval(document, since, until):
     """{site: (live, growth, allocated)} by the samples, as `pmem report --since --until` counts."""
     found = {}
+    since, until = (pmem_page.moment(document, time) for time in (since, until))
     for stack in document["stacks"]:
         def at(time):
             if time >= document["process"]["duration_ns"]:

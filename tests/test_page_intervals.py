@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_page_intervals - the brush on a page that compares: an interval of each side, by pointer, keys, fields and address.
 
-What is live is what `pmem diff A@END B@END` says, growth and allocated bytes are those that the samples of each side have in its interval.
+What is live is what `pmem diff A@END B@END` says, growth and allocated bytes are those that the samples of each side have in its interval, whose
+ends are the nearest points.
 """
 import json
 import re
@@ -10,6 +11,7 @@ import pytest
 
 import pmem_page
 import pmem_tool
+from pmem_page import moment
 from test_page import large  # noqa: F401 (fixture)
 
 WHY_NOT = pmem_page.missing()
@@ -56,24 +58,16 @@ def at(stack, time, end):
     return (past[-1]["live_bytes"], past[-1]["alloc_bytes"]) if past else (0, 0)
 
 
-def moment(document, time):
-    """The nearest point at which all call stacks were looked at, as `pmem diff` takes it of a program that is never quiet."""
-    end = document["process"]["duration_ns"]
-    points = [0, *(p["time_ns"] for p in document["timeline"] if p["alloc_blocks"]), end]
-    before, after = max(p for p in points if p <= time), min((p for p in points if p > time), default=end)
-    return before if time - before <= after - time else after
-
-
 def sums(document, since, until):
     """{function: [live, growth, allocated]} in an interval, of the call stacks that the timeline has."""
     found, end = {}, document["process"]["duration_ns"]
+    since, until = (moment(document, time) for time in (since, until))
     for stack in document["stacks"]:
         if stack["samples"] is None:
             continue
         (live_0, alloc_0), (live_1, alloc_1) = at(stack, since, end), at(stack, until, end)
-        live, alloc = at(stack, moment(document, until), end)
         of = found.setdefault(function(stack), [0, 0, 0])
-        for i, value in enumerate((live, live_1 - live_0, max(0, alloc_1 - alloc_0) if since else alloc)):
+        for i, value in enumerate((live_1, live_1 - live_0, max(0, alloc_1 - alloc_0))):
             of[i] += value
     return found
 

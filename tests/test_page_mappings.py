@@ -149,12 +149,10 @@ def test_growth_and_verdicts_are_those_of_the_report(browser, grown):
     assert browser("heard") == []
 
 
-def test_the_brush_cuts_them_too(browser, grown):
+def test_the_brush_cuts_them_too(browser, tool, grown):
     browser.open(grown.page, "#memory=mapped&since=1000000000&until=3000000000")
-    def at(stack, time):
-        past = [s["live_bytes"] for s in stack["samples"] or [] if s["time_ns"] <= time]
-        return past[-1] if past else 0
-    growth = sum(at(s, 3 * 10 ** 9) - at(s, 10 ** 9) for s in grown.mappings["stacks"])
+    document = json.loads(tool("report", "--json", "--since", "1s", "--until", "3s", grown.profile).stdout)
+    growth = sum(s["growth_bytes"] or 0 for s in document["mappings"]["stacks"])
     assert totals(browser)["growth"] == growth > 1000 * PAGE
     assert "the mapped bytes changed by +" in browser.text("#interval-note") and browser.headings()[:3] == ["mapped", "growth", "in all"]
     browser.key("3")

@@ -17,7 +17,7 @@
 #include "report/name.h"
 #include "report/rss_words.h"
 
-enum { CALL_STACK_COLUMNS = 8, POINT_COLUMNS = 5 };
+enum { CALL_STACK_COLUMNS = 8, POINT_COLUMNS = 5, SAMPLE_COLUMNS = 4 };
 
 /* --- columns --------------------------------------------------------------------------------- */
 
@@ -107,8 +107,10 @@ static uint64_t sample_value(const struct profile_sample *sample, unsigned colum
 		return sample->time_ns;
 	case 1:
 		return sample->live_bytes;
-	default:
+	case 2:
 		return sample->alloc_bytes;
+	default:
+		return sample->gap;
 	}
 }
 
@@ -116,7 +118,8 @@ static uint64_t sample_value(const struct profile_sample *sample, unsigned colum
 static bool add_series(const struct column_of *of)
 {
 	const struct profile *profile = of->side->report->profile;
-	static const char *const names[] = {"sample_time", "sample_live", "sample_alloc"};
+	static const char *const names[SAMPLE_COLUMNS] = {"sample_time", "sample_live",
+							  "sample_alloc", "sample_gap"};
 	size_t samples = 0, at;
 	uint64_t *values, *ends = calloc((size_t)profile->series_count + 1, 2 * sizeof(*ends));
 	char name[COLUMNS_NAME];
@@ -127,7 +130,7 @@ static bool add_series(const struct column_of *of)
 		ends[profile->series_count + i] = profile->series[i].stack;
 	}
 	values = calloc(samples + 1, sizeof(*values));
-	for (unsigned column = 0; values && ends && column < 3; column++) {
+	for (unsigned column = 0; values && ends && column < SAMPLE_COLUMNS; column++) {
 		at = 0;
 		for (uint32_t i = 0; i < profile->series_count; i++)
 			for (uint32_t j = 0; j < profile->series[i].count; j++)

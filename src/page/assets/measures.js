@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // measures.js - what every call stack has of each thing that can be shown, over the whole time or in an interval.
 //
-// The rules are those of `pmem report --since --until`: in an interval live bytes are those at its end, allocated ones those in
-// it, and the timeline has neither blocks, temporary allocations nor shares of the peak.
+// The rules are those of `pmem report --since --until`: in an interval, whose ends are moved to the nearest moments of which all is known, live
+// bytes are those at its end, allocated ones those in it, and the timeline has neither blocks, temporary allocations nor shares of the peak.
 const Measures = (() => {
 	"use strict";
 	const KEYS = {
@@ -22,36 +22,10 @@ const Measures = (() => {
 	const without = (of, ...names) => Object.fromEntries(Object.entries(of).filter(([name]) => !names.includes(name)));
 	const isMeasured = model => model.sides.every(side => side.is_measured);
 
-	// The last sample that is not after time, or -1.
-	function sampleAt(times, first, end, time) {
-		let low = first, high = end;
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if (times[middle] <= time)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		return low - 1 < first ? -1 : low - 1;
-	}
-
-	// Calls put(stack, live before, live after, allocated before, allocated after) for each call stack on the timeline.
-	function eachSeries(model, side, since, until, put) {
-		const {end, stack, first, time, live, alloc} = side.series, {live_bytes, alloc_bytes} = model.stacks;
-		for (let i = 0, begin = 0; i < end.length; begin = end[i++]) {
-			const index = first + stack[i];
-			const a = sampleAt(time, begin, end[i], since), b = sampleAt(time, begin, end[i], until);
-			const last = until >= side.duration_ns;
-			put(index, a < 0 ? 0 : live[a], last ? live_bytes[index] : b < 0 ? 0 : live[b],
-				a < 0 ? 0 : alloc[a], last ? alloc_bytes[index] : b < 0 ? 0 : alloc[b]);
-		}
-	}
-
 	function ofWholeTime(model) {
 		const s = model.stacks, growth = new Float64Array(s.count);
 		for (const side of model.sides)
-			eachSeries(model, side, side.growth.since_ns, side.growth.until_ns,
-				(i, before, after) => { growth[i] = after - before; });
+			Samples.each(model, side, Samples.growthInterval(side), (i, before, after) => { growth[i] = after - before; });
 		if (model.kind === "mapped")
 			return {live: s.live_bytes, blocks: null, growth, peak: s.peak_bytes, alloc: s.alloc_bytes, calls: s.alloc_blocks, temporary: null,
 				resident: isMeasured(model) ? s.resident_bytes : null, timed: false};
@@ -61,8 +35,8 @@ const Measures = (() => {
 
 	function ofInterval(model, interval) {
 		const s = model.stacks, side = model.sides[0], make = () => new Float64Array(s.count);
-		const live = make(), growth = make(), alloc = make(), seen = new Uint8Array(s.count);
-		eachSeries(model, side, interval.since, interval.until, (i, before, after, allocBefore, allocAfter) => {
+		const live = make(), growth = make(), alloc = make(), seen = new Uint8Array(s.count), moments = Samples.moments(side, interval);
+		Samples.each(model, side, moments, (i, before, after, allocBefore, allocAfter) => {
 			live[i] = after;
 			growth[i] = after - before;
 			alloc[i] = Math.max(0, allocAfter - allocBefore);
@@ -74,7 +48,7 @@ const Measures = (() => {
 				continue;
 			unseen++;
 			unseenBytes += s.live_bytes[i];
-			if (interval.until >= side.duration_ns)
+			if (moments.until >= side.duration_ns)
 				live[i] = s.live_bytes[i];
 		}
 		return {live, growth, alloc, blocks: null, peak: s.peak_bytes, calls: null, temporary: s.temporary_blocks, resident: s.resident_bytes, timed: true,
@@ -192,5 +166,5 @@ const Measures = (() => {
 		return key === "temporary" ? Units.count(value) : key === "growth" ? Units.signed(value, Units.bytes) : Units.bytes(value);
 	}
 
-	return {SUMS, keys, labels, compute, text, textOfSide, sampleAt};
+	return {SUMS, keys, labels, compute, text, textOfSide};
 })();

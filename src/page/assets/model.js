@@ -131,7 +131,7 @@ const Model = (() => {
 		side.points = readPoints(columns, s, kind);
 		side.verdicts = side.verdicts.map((verdict, i) => ({...verdict, ...side.verdict_sites[i]}));
 		side.series = {end: get("series_end"), stack: get("series_stack"), first, time: get("sample_time"),
-			live: get("sample_live"), alloc: get("sample_alloc")};
+			live: get("sample_live"), alloc: get("sample_alloc"), gap: get("sample_gap")};
 		return side;
 	}
 
