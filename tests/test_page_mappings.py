@@ -221,3 +221,55 @@ def test_nobody_is_kept_out(browser, each, scheme):
     assert browser.eval("Page.model().kind") == "mapped"
     browser("click", selector="#table .row")
     assert browser("axe") == [] and browser.eval("document.documentElement.scrollWidth") <= 1366
+
+
+# -- nothing but mappings -------------------------------------------------------------------------------
+ONLY = """
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+__attribute__((noinline)) static void pool(void)
+{
+	memset(mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, 4096);
+	__asm__ volatile("");
+}
+int main(void) { pool(); pool(); return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def only(tool, tmp_path_factory):
+    """A program without a heap: 16 MiB are mapped."""
+    folder = tmp_path_factory.mktemp("only")
+    (folder / "only.c").write_text(ONLY)
+    subprocess.run(["gcc", "-g", "-O1", "-o", folder / "only", folder / "only.c"], check=True)
+    assert tool("run", "-q", "-o", folder / "only.prof", "--", folder / "only").returncode == 0
+    recorded = Recorded(tool, folder / "only.prof", folder / "only.html")
+    assert recorded.document["stacks"] == [] and recorded.mappings["mapped_bytes"] == 16 << 20
+    return recorded
+
+
+def test_without_a_heap_the_page_opens_on_the_mappings(browser, only):
+    browser.open(only.page)
+    assert browser.eval("Page.model().kind") == "mapped" and browser.eval("State.state.memory") == ""
+    assert totals(browser)["live"] == 16 << 20 and browser.column("name")[0] == "pool"
+    assert browser.eval("document.querySelector('#memory [aria-checked=true]').dataset.value") == "mapped"
+    assert browser.text("#what-note") == "The heap is empty: no allocation was recorded."
+    figures = browser.text("#figures")
+    assert "0 B\nlive: no allocation was recorded" in figures and "16.0 MiB\nmapped by the program itself" in figures and "calls" not in figures
+    # The heap can be looked at, and the address says so.
+    browser.key("m")
+    assert browser.eval("Page.model().kind") == "heap" and browser.text("#what-note") == "The heap is empty: no allocation was recorded."
+    browser.eval("new Promise(done => setTimeout(done, 400))")
+    browser.open(only.page, browser.eval("location.hash"))
+    assert browser.eval("Page.model().kind") == "heap" and browser.eval("State.state.memory") == "heap"
+    browser.key("m")
+    assert browser.eval("Page.model().kind") == "mapped" and browser.eval("State.state.memory") == ""
+    assert browser("axe") == [] and browser("heard") == []
+
+
+def test_one_heap_of_two_is_a_heap(browser, tool, only, each, tmp_path):
+    for names, kind in (((only.profile, only.profile), "mapped"), ((only.profile, each.profile), "heap")):
+        assert tool("html", "--force", *names, "-o", tmp_path / "pair.html").returncode == 0
+        browser.open(tmp_path / "pair.html")
+        assert browser.eval("Page.model().kind") == kind and browser("heard") == []

@@ -13,6 +13,8 @@ const Page = (() => {
 		return [[after, "mapped by the program itself, no heap" + (sides.length > 1 ? ", before " + before : "")]];
 	}
 
+	const hasNoHeap = () => models.heap.stacks.count === 0;
+
 	// What the figures were, if there is a profile from before.
 	function figures({sides}) {
 		const side = sides[sides.length - 1], {totals} = side, before = sides.length > 1 ? sides[0].totals : null;
@@ -21,6 +23,12 @@ const Page = (() => {
 		if (side.moment) {
 			byId("figures").replaceChildren(...[["live_bytes", "live"], ["alloc_bytes", "allocated"]].map(([key, words]) =>
 				figure(Units.bytes(side.moment[key]), words + ", before " + Units.bytes(sides[0].moment[key]))));
+			return;
+		}
+		if (hasNoHeap()) {
+			byId("figures").replaceChildren(figure(Units.bytes(0), "live: no allocation was recorded"),
+				...mappedFigure().map(([value, text]) => figure(value, text)),
+				figure(Units.duration(side.duration_ns), side.is_running ? "recorded so far" : "recorded"));
 			return;
 		}
 		byId("figures").replaceChildren(
@@ -35,7 +43,7 @@ const Page = (() => {
 	function sayWhat() {
 		const {key} = State.state, kind = measures.keys[key];
 		byId("what-note").textContent = measures.compared ? comparedNote() : measures.timed && !kind.timed ? "The timeline does not have this: it is that of the whole time." :
-			key === "growth" && !measures.timed ? growthNote() : "";
+			key === "growth" && !measures.timed ? growthNote() : hasNoHeap() ? "The heap is empty: no allocation was recorded." : "";
 	}
 
 	function comparedNote() {
@@ -75,11 +83,14 @@ const Page = (() => {
 
 	const MEMORY = [["heap", "Heap"], ["mapped", "Mappings"]];
 
-	const wanted = () => models.mapped && State.state.memory === "mapped" ? models.mapped : models.heap;
+	// What is shown unless somebody chooses: of a program without a heap that is not the heap.
+	const usual = () => models.mapped && hasNoHeap() ? "mapped" : "heap";
+	const wanted = () => models.mapped && (State.state.memory || usual()) === "mapped" ? models.mapped : models.heap;
+	const nameOf = kind => kind === usual() ? "" : kind;
 
 	// Another kind has other call stacks, so other rows; functions, and with them zoom and search, are the same.
 	function chooseMemory(kind) {
-		State.set({memory: kind === "mapped" ? kind : "", row: "", sort: "", verdict: ""});
+		State.set({memory: nameOf(kind), row: "", sort: "", verdict: ""});
 	}
 
 	function offerMemory() {
@@ -209,6 +220,7 @@ const Page = (() => {
 		const isSame = labels(model) === labels(newer);
 		models = newModels;
 		model = newer;
+		State.rename({memory: nameOf(model.kind)});
 		for (const part of [Intervals, Timeline, Source, Verdicts, Stacks])
 			part.renew(model);
 		Charts.renew(models.heap);
