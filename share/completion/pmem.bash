@@ -97,7 +97,7 @@ _pmem() {
 	run) _pmem_run "$cur" 2 ;;
 	report)
 		_pmem_profiles "$cur" --summary --by --top --tree --callers --bottom-up --leaks --peak --sizes \
-			--lifetimes --threads --rss --mappings --pinned --advice --focus --ignore --since --until --all-frames --raw-names --source \
+			--lifetimes --threads --rss --mappings --pinned --advice --focus --ignore --since --until --all-frames --raw-names --source --frame-table \
 			--sysroot --debug-dir --debuginfod --blame --json --csv --help
 		;;
 	leaks)

@@ -27,6 +27,7 @@ enum {
 	OPTION_ALL_FRAMES,
 	OPTION_RAW_NAMES,
 	OPTION_SOURCE,
+	OPTION_FRAME_TABLE,
 	OPTION_BOTTOM_UP,
 	OPTION_VIEW, /* and on: one for each row of report_views */
 };
@@ -41,6 +42,7 @@ static const struct option fixed_options[] = {
 	{"all-frames", no_argument, NULL, OPTION_ALL_FRAMES},
 	{"raw-names", no_argument, NULL, OPTION_RAW_NAMES},
 	{"source", no_argument, NULL, OPTION_SOURCE},
+	{"frame-table", no_argument, NULL, OPTION_FRAME_TABLE},
 	SYMBOL_OPTIONS_ROWS,
 	{"help", no_argument, NULL, OPTIONS_HELP},
 	{"bottom-up", no_argument, NULL, OPTION_BOTTOM_UP}, /* --callers */
@@ -141,6 +143,9 @@ static int set_flag(struct report_options *options, int option)
 	case OPTION_SOURCE:
 		options->source = true;
 		return NEXT;
+	case OPTION_FRAME_TABLE:
+		options->frame_table = true;
+		return NEXT;
 	case OPTION_BOTTOM_UP:
 		return set_view(options, "callers");
 	default:
@@ -202,6 +207,8 @@ static int parse(int argc, char **argv, struct request *request)
 		return cmd_usage("report", "one profile at a time, not %d", argc - optind);
 	if (!options->view)
 		options->view = "summary";
+	if (options->frame_table && strcmp(options->view, "json") != 0)
+		return cmd_usage("report", "--frame-table: goes with --json");
 	if ((options->since || options->until) && is_unknown_of_time(options->key))
 		return cmd_usage("report", "--by %s: the timeline has live, alloc and growth only",
 				 sites_key_name(options->key));

@@ -62,6 +62,7 @@ const struct cmd cmd_table[] = {
 	 "      --ignore PATTERN    only call stacks without a matching frame\n"
 	 "      --raw-names         names as in the symbol tables, not demangled or cut\n"
 	 "      --source            source lines of the sites, with the bytes of each line\n"
+	 "      --frame-table       with --json: each frame once, for deep call stacks\n"
 	 SYMBOL_OPTIONS_HELP
 	 "      --csv               the table as CSV\n"
 	 "      --help              the most used options\n",

@@ -422,6 +422,7 @@ static bool print_mappings_alone(const struct report *report, struct json *json,
 
 	begin_document(report, json);
 	put_losses(json, report->profile);
+	json_parts_frame_table(json, report);
 	ok = mappings_json(report, json, err);
 	json_end(json);
 	return ok;
@@ -459,6 +460,7 @@ static bool print_all(struct report *report, struct json *json, struct error *er
 	put_timeline(json, profile);
 	put_threads(json, profile);
 	put_modules(json, profile);
+	json_parts_frame_table(json, report);
 	ok = ok && mappings_json(report, json, err) && put_stacks(json, report, err);
 	json_end(json);
 	return ok;

@@ -119,33 +119,95 @@ static void put_frame(struct json *json, const struct profile *profile,
 	json_end(json);
 }
 
-/* Leaf first; "site" is the index of the site's frame. */
+/* The index of a call stack's site among its frames, innermost first.  False: it has none. */
+static bool find_site(const struct report *report, const struct profile_stack *stack,
+		      uint64_t *site_index)
+{
+	const struct profile *profile = report->profile;
+	uint32_t site = names_site(report->names, stack), node;
+	uint64_t index = 0;
+
+	*site_index = 0;
+	for (node = stack->node; node != 0; node = profile->nodes[node].parent) {
+		uint32_t location = profile->nodes[node].location;
+		const struct symbol *found;
+
+		if (node == site)
+			*site_index = index + names_shown(report->names, location);
+		index += names_at(report->names, location, &found);
+	}
+	return index > 0;
+}
+
+static void put_location(struct json *json, const struct report *report, uint32_t location)
+{
+	const struct profile *profile = report->profile;
+	const struct symbol *found;
+	size_t count = names_at(report->names, location, &found);
+
+	for (size_t i = 0; i < count; i++)
+		put_frame(json, profile, &profile->locations[location], &found[i]);
+}
+
 void json_parts_frames(struct json *json, const struct report *report,
 		       const struct profile_stack *stack)
 {
 	const struct profile *profile = report->profile;
-	uint32_t site = names_site(report->names, stack), node;
-	uint64_t index = 0, site_index = 0;
+	uint64_t site_index;
+	uint32_t node;
 
-	json_key(json, "frames");
-	json_array(json);
-	for (node = stack->node; node != 0; node = profile->nodes[node].parent) {
-		uint32_t location = profile->nodes[node].location;
-		const struct symbol *found;
-		size_t count = names_at(report->names, location, &found), i;
-
-		if (node == site)
-			site_index = index + names_shown(report->names, location);
-		for (i = 0; i < count; i++)
-			put_frame(json, profile, &profile->locations[location], &found[i]);
-		index += count;
+	if (report->options->frame_table) {
+		json_key_uint(json, "node", stack->node);
+	} else {
+		json_key(json, "frames");
+		json_array(json);
+		for (node = stack->node; node != 0; node = profile->nodes[node].parent)
+			put_location(json, report, profile->nodes[node].location);
+		json_end(json);
 	}
-	json_end(json);
 	json_key(json, "site");
-	if (index)
+	if (find_site(report, stack, &site_index))
 		json_uint(json, site_index);
 	else
 		json_null(json);
+}
+
+/* The root is no frame. */
+static void put_node(struct json *json, const struct profile *profile, uint32_t node)
+{
+	json_object(json);
+	if (node == 0) {
+		json_key_string(json, "parent", NULL);
+		json_key_string(json, "location", NULL);
+	} else {
+		json_key_uint(json, "parent", profile->nodes[node].parent);
+		json_key_uint(json, "location", profile->nodes[node].location);
+	}
+	json_end(json);
+}
+
+void json_parts_frame_table(struct json *json, const struct report *report)
+{
+	const struct profile *profile = report->profile;
+
+	if (!report->options->frame_table)
+		return;
+	json_key(json, "locations");
+	json_array(json);
+	for (uint32_t i = 0; i < profile->location_count; i++) {
+		json_object(json);
+		json_key(json, "frames");
+		json_array(json);
+		put_location(json, report, i);
+		json_end(json);
+		json_end(json);
+	}
+	json_end(json);
+	json_key(json, "nodes");
+	json_array(json);
+	for (uint32_t i = 0; i < profile->node_count; i++)
+		put_node(json, profile, i);
+	json_end(json);
 }
 
 void json_parts_series(struct json *json, const struct report *report, uint32_t stack)

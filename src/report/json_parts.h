@@ -16,9 +16,12 @@ void json_parts_hex(struct json *json, const char *key, uint64_t value);
 void json_parts_growth(struct json *json, const struct report *report);
 void json_parts_verdicts(struct json *json, const struct report *report);
 
-/* Of one call stack: "growth_bytes" and "samples"; "frames" and "site". */
+/* Of one call stack: "growth_bytes" and "samples"; "frames", or with the option for a table of them "node", and "site". */
 void json_parts_series(struct json *json, const struct report *report, uint32_t stack);
 void json_parts_frames(struct json *json, const struct report *report,
 		       const struct profile_stack *stack);
+
+/* "locations" and "nodes", which that "node" is of; nothing without the option. */
+void json_parts_frame_table(struct json *json, const struct report *report);
 
 #endif

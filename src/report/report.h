@@ -39,6 +39,7 @@ struct report_options {
 	bool mappings;	   /* likewise; in CSV too */
 	bool pinned;	   /* likewise, in JSON */
 	bool advice;	   /* likewise */
+	bool frame_table;  /* in JSON: each frame once */
 	bool file_is_gone; /* the profile's: its name leads nowhere */
 };
 
