@@ -82,7 +82,8 @@ static bool make_columns(struct html_page *page, struct columns *columns, struct
 		     (!page->sides[i].mapped || add_side(&tree, page->sides[i].mapped, err));
 	ok = ok && call_tree_finish(&tree, columns, err);
 	for (i = 0; ok && i < page->side_count; i++)
-		ok = side_columns(&page->sides[i], i, &tree, columns, err);
+		ok = side_columns(&page->sides[i], i, &tree, columns) ||
+		     error_set(err, "no memory for the figures");
 	if (ok && !add_source(page, &tree, columns))
 		ok = error_set(err, "no memory for source lines");
 	call_tree_free(&tree);

@@ -55,10 +55,16 @@ static bool add_mapped(struct opened *opened, unsigned side, struct error *err)
 	return mappings_open(&opened->reports[side], mapped->report, err);
 }
 
-/* names: those of the same profile, if it is there already. */
-static bool add(struct opened *opened, struct profile *profile, struct names *names,
-		const struct opened_how *how, struct error *err)
+/* A profile, and its names if they are there already. */
+struct source {
+	struct profile *profile;
+	struct names *names;
+};
+
+static bool add(struct opened *opened, const struct source *source, const struct opened_how *how,
+		struct error *err)
 {
+	struct profile *profile = source->profile;
 	unsigned side = opened->page.side_count++;
 	struct report *report = &opened->reports[side];
 
@@ -69,7 +75,7 @@ static bool add(struct opened *opened, struct profile *profile, struct names *na
 	opened->keeper = how->keeper;
 	*report = (struct report){
 		.profile = profile, .options = &opened->options, .out = &opened->out};
-	report->names = names ? names : find_names(profile, how);
+	report->names = source->names ? source->names : find_names(profile, how);
 	opened->facts[side] = facts_of(profile, how);
 	if (!report->names || !opened->facts[side])
 		return error_set(err, "%s: no memory for names", profile->path);
@@ -84,12 +90,16 @@ static bool add(struct opened *opened, struct profile *profile, struct names *na
 bool opened_add(struct opened *opened, struct profile *profile, const struct opened_how *how,
 		struct error *err)
 {
-	return add(opened, profile, NULL, how, err);
+	const struct source source = {profile, NULL};
+
+	return add(opened, &source, how, err);
 }
 
 bool opened_add_again(struct opened *opened, const struct opened_how *how, struct error *err)
 {
-	return add(opened, opened->profiles[0], opened->reports[0].names, how, err);
+	const struct source source = {opened->profiles[0], opened->reports[0].names};
+
+	return add(opened, &source, how, err);
 }
 
 static bool set_label(struct diff_page *diff, unsigned side, const char *label, struct error *err)

@@ -197,13 +197,12 @@ static bool add_columns(const struct column_of *of, const struct call_tree *tree
 }
 
 bool side_columns(const struct side *side, unsigned number, const struct call_tree *tree,
-		  struct columns *columns, struct error *err)
+		  struct columns *columns)
 {
 	struct column_of heap = {side, number, false, columns};
 	struct column_of mapped = {side->mapped, number, true, columns};
 
-	return (add_columns(&heap, tree) && (!side->mapped || add_columns(&mapped, tree))) ||
-	       error_set(err, "no memory for the figures");
+	return add_columns(&heap, tree) && (!side->mapped || add_columns(&mapped, tree));
 }
 
 /* --- json ------------------------------------------------------------------------------------ */

@@ -35,7 +35,7 @@ struct side {
 
 /* Adds the columns of side number, and of what it maps, after call_tree_finish().  False: no memory. */
 bool side_columns(const struct side *side, unsigned number, const struct call_tree *tree,
-		  struct columns *columns, struct error *err);
+		  struct columns *columns);
 
 /* The rest, as an object. */
 void side_json(const struct side *side, struct json *json);
