@@ -66,6 +66,7 @@ static struct rendered *finish(struct bounded *bounded, bool ok, enum rendered_f
 struct sides {
 	struct subject *subjects[HTML_SIDES];
 	unsigned count;
+	bool is_fragment; /* what a page that is open takes over, else a page */
 };
 
 static bool is_final(const struct sides *sides)
@@ -116,7 +117,7 @@ static bool open_sides(const struct render *render, const struct sides *sides,
 	return opened_compare(opened, labels, err);
 }
 
-static bool write_page(const struct render *render, const struct sides *sides, bool is_fragment,
+static bool write_page(const struct render *render, const struct sides *sides,
 		       struct bounded *bounded, struct error *err)
 {
 	struct opened *opened = calloc(1, sizeof(*opened));
@@ -127,8 +128,8 @@ static bool write_page(const struct render *render, const struct sides *sides, b
 	if (ok) {
 		live = links_live(render->subjects, last, sides->count > 1);
 		opened->page.live = &live.live;
-		ok = is_fragment ? html_write_fragment(&opened->page, bounded->file, err)
-				 : html_write(&opened->page, bounded->file, err);
+		ok = sides->is_fragment ? html_write_fragment(&opened->page, bounded->file, err)
+					: html_write(&opened->page, bounded->file, err);
 	}
 	if (opened)
 		opened_close(opened);
@@ -137,7 +138,7 @@ static bool write_page(const struct render *render, const struct sides *sides, b
 }
 
 static struct rendered *make_page(const struct render *render, const struct sides *sides,
-				  bool is_fragment, struct rendered *before)
+				  struct rendered *before)
 {
 	uint64_t stamp = stamp_of(sides);
 	struct rendered *rendered;
@@ -146,12 +147,14 @@ static struct rendered *make_page(const struct render *render, const struct side
 	bool ok;
 
 	/* The links to moments are on the page: it is made anew. */
-	if (before && before->is_final && is_final(sides) && before->stamp == stamp && is_fragment)
+	if (before && before->is_final && is_final(sides) && before->stamp == stamp &&
+	    sides->is_fragment)
 		return before;
 	if (!bounded_open(&bounded, BYTES_MAX))
 		return NULL;
-	ok = write_page(render, sides, is_fragment, &bounded, &err);
-	rendered = finish(&bounded, ok, is_fragment ? RENDERED_FRAGMENT : RENDERED_HTML, &err);
+	ok = write_page(render, sides, &bounded, &err);
+	rendered = finish(&bounded, ok, sides->is_fragment ? RENDERED_FRAGMENT : RENDERED_HTML,
+			  &err);
 	if (rendered && rendered->status == OK) {
 		rendered->is_final = is_final(sides);
 		rendered->stamp = stamp;
@@ -162,11 +165,9 @@ static struct rendered *make_page(const struct render *render, const struct side
 static struct rendered *make_one(const struct render *render, const struct document *document)
 {
 	struct subject *subject = subjects_find(render->subjects, document->route.id);
-	struct sides sides = {{subject}, 1};
+	struct sides sides = {{subject}, 1, document->route.kind == ROUTE_DATA};
 
-	return subject ? make_page(render, &sides, document->route.kind == ROUTE_DATA,
-				   document->rendered)
-		       : missing(document->route.id);
+	return subject ? make_page(render, &sides, document->rendered) : missing(document->route.id);
 }
 
 static struct rendered *make_comparison(const struct render *render, const struct document *document)
@@ -174,14 +175,15 @@ static struct rendered *make_comparison(const struct render *render, const struc
 	const struct route *route = &document->route;
 	struct sides sides = {{subjects_find(render->subjects, route->id),
 			       subjects_find(render->subjects, route->other)},
-			      HTML_SIDES};
+			      HTML_SIDES,
+			      route->kind == ROUTE_COMPARE_DATA};
 
 	if (!route->id[0] || !route->other[0])
 		return rendered_text(BAD,
 				     "Choose in the list what is before, and what is after.\n");
 	if (!sides.subjects[0] || !sides.subjects[1])
 		return missing(sides.subjects[0] ? route->other : route->id);
-	return make_page(render, &sides, route->kind == ROUTE_COMPARE_DATA, document->rendered);
+	return make_page(render, &sides, document->rendered);
 }
 
 /* --- list, redirections ---------------------------------------------------------------------- */
@@ -358,7 +360,8 @@ static struct rendered *remember(const struct render *render, const struct route
 
 	if (!subject)
 		return missing(route->id);
-	if (!subjects_remember(render->subjects, subject, render->how.symbols, &moment, &err))
+	moment = subjects_remember(render->subjects, subject, render->how.symbols, &err);
+	if (!moment)
 		return rendered_text(CONFLICT, "%s\n", err.text);
 	return describe(moment);
 }

@@ -532,33 +532,37 @@ static struct subject *add_moment(struct subjects *subjects, int fd)
 	return moment;
 }
 
-bool subjects_remember(struct subjects *subjects, struct subject *subject,
-		       const struct symbols_options *symbols, struct subject **moment,
-		       struct error *err)
+struct subject *subjects_remember(struct subjects *subjects, struct subject *subject,
+				  const struct symbols_options *symbols, struct error *err)
 {
 	char path[SUBJECT_PATH_SIZE], time[UNITS_SIZE];
 	struct profile *profile;
 	struct subject *made;
 	int fd;
 
-	if (subject->is_moment)
-		return error_set(err, "%s is a moment already", subject->id);
+	if (subject->is_moment) {
+		error_set(err, "%s is a moment already", subject->id);
+		return NULL;
+	}
 	if (!has_room(subjects, err) || !moment_make(subject_path(subject, path), symbols, &fd, err))
-		return false;
+		return NULL;
 	made = add_moment(subjects, fd);
-	if (!made)
-		return error_set(err, "no memory");
+	if (!made) {
+		error_set(err, "no memory");
+		return NULL;
+	}
 	made->of = strdup(subject->id);
 	if (!made->id || !made->of || !subject_open(made, &profile, err)) {
 		remove_subject(subjects, made);
-		return err->text[0] ? false : error_set(err, "no memory");
+		if (!err->text[0])
+			error_set(err, "no memory");
+		return NULL;
 	}
 	made->label = strdup(
 		units_time(profile->header.start_realtime_ns + profile->duration_ns, time));
 	profile_close(profile);
 	sort(subjects);
-	*moment = made;
-	return true;
+	return made;
 }
 
 void subjects_forget(struct subjects *subjects, struct subject *moment)

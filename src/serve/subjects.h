@@ -78,10 +78,9 @@ uint64_t subject_stamp(const struct subject *subject);
 /* Opens its profile as it is now, and notes what the list says of it. */
 bool subject_open(struct subject *subject, struct profile **profile, struct error *err);
 
-/* Remembers a subject as it is now. */
-bool subjects_remember(struct subjects *subjects, struct subject *subject,
-		       const struct symbols_options *symbols, struct subject **moment,
-		       struct error *err);
+/* Remembers a subject as it is now.  Returns the moment; NULL: it is not to be had. */
+struct subject *subjects_remember(struct subjects *subjects, struct subject *subject,
+				  const struct symbols_options *symbols, struct error *err);
 void subjects_forget(struct subjects *subjects, struct subject *moment);
 
 #endif
