@@ -135,17 +135,23 @@ static void put_name(const struct walk *walk, const struct frame *frame)
 		fprintf(file, " (%s)\n", frame->name);
 }
 
+/* A location in the tree. */
+struct place {
+	uint32_t location;
+	uint32_t child_count; /* lines right below it */
+	uint64_t sum;
+};
+
 /* The lines of a location: inlined functions are parents of their callers.  Returns the indentation for its children. */
-static unsigned put_location(const struct walk *walk, uint32_t location, const struct range *range,
-			     unsigned indent, uint32_t child_count)
+static unsigned put_place(const struct walk *walk, const struct place *place, unsigned indent)
 {
 	const struct frames *frames = walk->tree->frames;
-	uint32_t i, end = frames->first[location + 1];
+	uint32_t i, end = frames->first[place->location + 1];
 
-	for (i = frames->first[location]; i < end; i++) {
+	for (i = frames->first[place->location]; i < end; i++) {
 		put_indent(walk->tree->file, indent++);
 		fprintf(walk->tree->file, "n%" PRIu32 ": %" PRIu64 " ",
-			i + 1 < end ? 1 : child_count, range->sum);
+			i + 1 < end ? 1 : place->child_count, place->sum);
 		put_name(walk, &frames->items[i]);
 	}
 	return indent;
@@ -173,15 +179,18 @@ static bool put_range(const struct walk *walk, const struct range *range, unsign
 		      unsigned indent)
 {
 	const struct profile_node *nodes = walk->profile->nodes;
-	uint32_t location = nodes[walk->cursors[range->begin]].location, i;
+	struct place place = {.location = nodes[walk->cursors[range->begin]].location,
+			      .sum = range->sum};
 	struct children children = {0};
 	bool ok = true;
+	uint32_t i;
 
 	for (i = range->begin; i < range->end; i++)
 		walk->cursors[i] = nodes[walk->cursors[i]].parent;
 	if (depth < DEPTH_MAX && !find_children(walk, range, &children))
 		return false;
-	indent = put_location(walk, location, range, indent, line_count(&children));
+	place.child_count = line_count(&children);
+	indent = put_place(walk, &place, indent);
 	for (i = 0; i < children.count && ok; i++)
 		ok = put_range(walk, &children.items[i], depth + 1, indent);
 	put_small(walk, &children, indent);
