@@ -351,15 +351,14 @@ static bool set_url(struct http *http, const char *query, struct error *err)
 	return code == CURLE_OK || error_set(err, "no memory for the URL");
 }
 
-bool http_begin(struct http *http, const struct spool_head *head, FILE *body, uint64_t size,
-		struct error *err)
+bool http_begin(struct http *http, const struct http_request *request, struct error *err)
 {
-	if (!set_credentials(http, err) || !set_request_headers(http, head, err) ||
-	    !set_url(http, head->query, err))
+	if (!set_credentials(http, err) || !set_request_headers(http, request->head, err) ||
+	    !set_url(http, request->head->query, err))
 		return false;
-	curl_easy_setopt(http->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)size);
-	http->body = body;
-	http->body_start = ftell(body);
+	curl_easy_setopt(http->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->size);
+	http->body = request->body;
+	http->body_start = ftell(request->body);
 	http->begin_size = 0;
 	http->begin[0] = '\0';
 	http->reason[0] = '\0';

@@ -58,9 +58,15 @@ struct http *http_open(const struct target *target, const struct http_options *o
 		       struct error *err);
 void http_close(struct http *http);
 
-/* Begins to send size bytes of body, from where it stands; it stays open until the answer is there.  False: it could not begin. */
-bool http_begin(struct http *http, const struct spool_head *head, FILE *body, uint64_t size,
-		struct error *err);
+/* What is sent: size bytes of body, from where it stands; it stays open until the answer is there. */
+struct http_request {
+	const struct spool_head *head;
+	FILE *body;
+	uint64_t size;
+};
+
+/* Begins to send it.  False: it could not begin. */
+bool http_begin(struct http *http, const struct http_request *request, struct error *err);
 bool http_is_busy(const struct http *http);
 
 /* Works for up to wait_ms, or until something happens: also that stop becomes readable.  True: answer has come. */

@@ -197,6 +197,7 @@ static void refuse_request(struct pusher *pusher, const struct error *reason, lo
 static void begin_request(struct pusher *pusher)
 {
 	struct spool_head head;
+	struct http_request request;
 	struct error err = {""};
 	size_t size, length;
 
@@ -215,7 +216,8 @@ static void begin_request(struct pusher *pusher)
 		return;
 	}
 	pusher->spool.busy = pusher->item.number;
-	if (http_begin(pusher->http, &head, pusher->body, pusher->item.size - length, &err))
+	request = (struct http_request){&head, pusher->body, pusher->item.size - length};
+	if (http_begin(pusher->http, &request, &err))
 		return;
 	close_body(pusher);
 	refuse_request(pusher, &err, 0);
