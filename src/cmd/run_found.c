@@ -33,33 +33,32 @@ static bool read_header(struct run_found_profile *profile)
 }
 
 /* Takes over the paths. */
-static bool add(struct run_found *found, char **paths, unsigned count, struct error *err)
+static bool add(struct run_found *found, const struct find_paths *paths, struct error *err)
 {
-	size_t size = ((size_t)found->count + count + 1) * sizeof(*found->profiles);
+	size_t size = ((size_t)found->count + paths->count + 1) * sizeof(*found->profiles);
 	struct run_found_profile *profiles = realloc(found->profiles, size);
 	unsigned i;
 
 	if (profiles)
 		found->profiles = profiles;
-	for (i = 0; i < count; i++) {
-		struct run_found_profile profile = {.path = paths[i]};
+	for (i = 0; i < paths->count; i++) {
+		struct run_found_profile profile = {.path = paths->items[i]};
 
 		if (profiles && read_header(&profile))
 			profiles[found->count++] = profile;
 		else
-			free(paths[i]);
+			free(paths->items[i]);
 	}
-	free(paths);
+	free(paths->items);
 	return profiles || error_set(err, "no memory");
 }
 
 static bool collect_in(struct run_found *found, const char *folder, uint64_t run_id,
 		       struct error *err)
 {
-	unsigned count = 0;
-	char **paths = NULL;
+	struct find_paths paths;
 
-	return find_run(folder, run_id, &paths, &count, err) && add(found, paths, count, err);
+	return find_run(folder, run_id, &paths, err) && add(found, &paths, err);
 }
 
 static bool is_same_folder(const char *left, const char *right)

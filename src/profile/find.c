@@ -247,7 +247,7 @@ static bool collect(DIR *dir, const char *folder, uint64_t run_id, struct run **
 	return true;
 }
 
-bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
+bool find_run(const char *folder, unsigned long long run_id, struct find_paths *paths,
 	      struct error *err)
 {
 	DIR *dir = open_folder(folder, err);
@@ -272,8 +272,7 @@ bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsi
 	free(runs);
 	if (!sorted)
 		return error_set(err, "%s: no memory", folder);
-	*paths = sorted;
-	*count = found;
+	*paths = (struct find_paths){sorted, found};
 	return true;
 }
 

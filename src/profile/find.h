@@ -33,8 +33,14 @@ bool find_each(const char *folder,
 			     uint64_t changed_ns, void *context),
 	       void *context, struct error *err);
 
-/* All profiles of one `pmem run` (header.run_id) in a folder, by start: paths to be freed, and the array. */
-bool find_run(const char *folder, unsigned long long run_id, char ***paths, unsigned *count,
+/* To be freed, each and the array. */
+struct find_paths {
+	char **items;
+	unsigned count;
+};
+
+/* All profiles of one `pmem run` (header.run_id) in a folder, by start. */
+bool find_run(const char *folder, unsigned long long run_id, struct find_paths *paths,
 	      struct error *err);
 
 struct find_running {

@@ -289,26 +289,25 @@ static void of_a_process(void **state)
 static void all_of_a_run(void **state)
 {
 	struct error err = {""};
-	char **paths = NULL;
-	unsigned count = 99;
+	struct find_paths paths = {NULL, 99};
 
 	(void)state;
 	write_profile("late", 7, 30);
 	write_profile("early", 7, 10);
 	write_profile("middle", 7, 20);
 	write_profile("other", 8, 20);
-	assert_true(find_run(".", 7, &paths, &count, &err));
-	assert_int_equal(count, 3);
-	assert_string_equal(paths[0], "./early");
-	assert_string_equal(paths[1], "./middle");
-	assert_string_equal(paths[2], "./late");
-	for (unsigned i = 0; i < count; i++)
-		free(paths[i]);
-	free(paths);
-	assert_true(find_run(".", 9, &paths, &count, &err));
-	assert_int_equal(count, 0);
-	free(paths);
-	assert_false(find_run("./missing", 7, &paths, &count, &err));
+	assert_true(find_run(".", 7, &paths, &err));
+	assert_int_equal(paths.count, 3);
+	assert_string_equal(paths.items[0], "./early");
+	assert_string_equal(paths.items[1], "./middle");
+	assert_string_equal(paths.items[2], "./late");
+	for (unsigned i = 0; i < paths.count; i++)
+		free(paths.items[i]);
+	free(paths.items);
+	assert_true(find_run(".", 9, &paths, &err));
+	assert_int_equal(paths.count, 0);
+	free(paths.items);
+	assert_false(find_run("./missing", 7, &paths, &err));
 	assert_non_null(strstr(err.text, "./missing"));
 }
 
