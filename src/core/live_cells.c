@@ -198,19 +198,19 @@ static bool find_chunk(struct live_cells *cells, uint64_t addr,
 	return first || second;
 }
 
-static bool slack_block(struct live_cells *cells, const uint32_t *values, uint64_t addr,
+static bool slack_block(struct live_cells *cells, const struct live_cells_head *head,
 			const struct live_cells_bounds *bounds, struct live_cells_block *block)
 {
-	uint32_t slack = values[0] & LIVE_CELLS_SLACK_SIDE;
+	uint32_t slack = head->values[0] & LIVE_CELLS_SLACK_SIDE;
 	uint64_t usable;
 
-	if (!find_chunk(cells, addr, bounds, block))
+	if (!find_chunk(cells, head->addr, bounds, block))
 		return false;
-	block->stack_id = values[0] >> LIVE_CELLS_SLACK_BITS;
+	block->stack_id = head->values[0] >> LIVE_CELLS_SLACK_BITS;
 	usable = block->end - block->addr;
 	block->size = usable;
 	if (slack == LIVE_CELLS_SLACK_SIDE)
-		find_side_size(cells, addr, &block->size);
+		find_side_size(cells, head->addr, &block->size);
 	else
 		block->size -= slack < usable ? slack : usable;
 	if (block->size > usable)
@@ -235,9 +235,11 @@ static uint64_t class_of(const struct live_cells *cells, uint64_t size)
 	return (size + step - 1) & ~(step - 1);
 }
 
-static bool two_cell_block(struct live_cells *cells, const uint32_t *values, uint64_t addr,
+static bool two_cell_block(struct live_cells *cells, const struct live_cells_head *head,
 			   const struct live_cells_bounds *bounds, struct live_cells_block *block)
 {
+	const uint32_t *values = head->values;
+	uint64_t addr = head->addr;
 	uint32_t code = values[0] >> 1 & 31;
 
 	block->size = code;
@@ -260,10 +262,10 @@ static bool two_cell_block(struct live_cells *cells, const uint32_t *values, uin
 	return true;
 }
 
-bool live_cells_block(struct live_cells *cells, const uint32_t *values, uint64_t addr,
+bool live_cells_block(struct live_cells *cells, const struct live_cells_head *head,
 		      const struct live_cells_bounds *bounds, struct live_cells_block *block)
 {
 	return cells->memory->granule_log2 == LIVE_CELLS_SLACK_LOG2
-		       ? slack_block(cells, values, addr, bounds, block)
-		       : two_cell_block(cells, values, addr, bounds, block);
+		       ? slack_block(cells, head, bounds, block)
+		       : two_cell_block(cells, head, bounds, block);
 }

@@ -88,8 +88,14 @@ struct live_cells_bounds {
 	uint64_t limit;	 /* where the mapping ends */
 };
 
-/* What the block is whose first cell is values[0], of the granule at addr.  False: it makes no sense. */
-bool live_cells_block(struct live_cells *cells, const uint32_t *values, uint64_t addr,
+/* The first cell of a block, LIVE_CELLS_TAIL more behind it, and the granule that it is of. */
+struct live_cells_head {
+	const uint32_t *values;
+	uint64_t addr;
+};
+
+/* What the block is.  False: it makes no sense. */
+bool live_cells_block(struct live_cells *cells, const struct live_cells_head *head,
 		      const struct live_cells_bounds *bounds, struct live_cells_block *block);
 
 #endif

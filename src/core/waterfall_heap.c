@@ -125,10 +125,12 @@ static bool find_last(struct waterfall *w, uint64_t window, uint64_t next,
 	const struct live_cells_bounds bounds = {.next = next, .limit = w->mapping.end};
 	uint32_t log2 = w->source.memory->granule_log2;
 
-	for (uint32_t i = live_cells_count(&w->cells); i-- > 0;)
+	for (uint32_t i = live_cells_count(&w->cells); i-- > 0;) {
+		const struct live_cells_head head = {&w->values[i], window + ((uint64_t)i << log2)};
+
 		if (live_cells_is_head(&w->cells, w->values[i]))
-			return live_cells_block(&w->cells, &w->values[i],
-						window + ((uint64_t)i << log2), &bounds, block);
+			return live_cells_block(&w->cells, &head, &bounds, block);
+	}
 	return false;
 }
 
@@ -167,16 +169,16 @@ static void examine_cells(struct waterfall *w, struct waterfall_table *table, ui
 {
 	uint32_t log2 = w->source.memory->granule_log2, count = live_cells_count(&w->cells), next;
 	struct live_cells_bounds bounds = {.limit = w->mapping.end};
-	uint64_t addr;
 
 	for (uint32_t i = next_head(w, 0); i < count; i = next) {
+		const struct live_cells_head head = {&w->values[i], window + ((uint64_t)i << log2)};
+
 		next = next_head(w, i + 1);
-		addr = window + ((uint64_t)i << log2);
-		if (addr >= w->mapping.end)
+		if (head.addr >= w->mapping.end)
 			break;
 		bounds.before = table->block.end;
 		bounds.next = next < count ? window + ((uint64_t)next << log2) : 0;
-		if (!live_cells_block(&w->cells, &w->values[i], addr, &bounds, &table->block))
+		if (!live_cells_block(&w->cells, &head, &bounds, &table->block))
 			continue;
 		note_block(w, &table->block);
 		add_block(w, table, window, pages);

@@ -101,17 +101,16 @@ static bool add_window(struct walk *walk, uint64_t window, const uint32_t *value
 	if (log2 == LIVE_CELLS_SLACK_LOG2)
 		live_cells_read_ahead(cells, window);
 	for (uint32_t i = next_head(collect, values, 0); i < count; i = following) {
-		uint64_t addr = window + ((uint64_t)i << log2);
+		const struct live_cells_head head = {&values[i], window + ((uint64_t)i << log2)};
 
 		following = next_head(collect, values, i + 1);
-		if (addr < walk->start)
+		if (head.addr < walk->start)
 			continue;
-		if (addr >= walk->end)
+		if (head.addr >= walk->end)
 			break;
 		bounds.before = walk->before;
 		bounds.next = following < count ? window + ((uint64_t)following << log2) : next;
-		if (live_cells_block(cells, &values[i], addr, &bounds, &block) &&
-		    !add(walk, values[i], &block))
+		if (live_cells_block(cells, &head, &bounds, &block) && !add(walk, values[i], &block))
 			return false;
 	}
 	return true;

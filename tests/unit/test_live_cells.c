@@ -73,13 +73,13 @@ static void check(uintptr_t addr, size_t size, uint32_t number)
 	uint64_t window = addr & ~(uint64_t)(LIVE_CELLS_WINDOW - 1);
 	uint32_t index = (uint32_t)((addr - window) >> memory.granule_log2);
 	const struct live_cells_bounds bounds = {.limit = addr + size + MAPPING_REST};
+	const struct live_cells_head head = {&values[index],
+					     window + ((uint64_t)index << memory.granule_log2)};
 	struct live_cells_block block;
 
 	assert_true(live_cells_read(&cells, memory.table, window, values));
 	assert_true(live_cells_is_head(&cells, values[index]));
-	assert_true(live_cells_block(&cells, &values[index],
-				     window + ((uint64_t)index << memory.granule_log2), &bounds,
-				     &block));
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
 	assert_int_equal(block.addr, addr);
 	assert_int_equal(block.size, size);
 	assert_int_equal(block.stack_id, number + 1);
@@ -141,6 +141,7 @@ static void nonsense_is_no_block(void **state)
 {
 	static _Alignas(4096) uint64_t words[1024];
 	const uint32_t value[] = {1 << 5 | 3, 0, 0, 0};
+	const struct live_cells_head head = {value, (uintptr_t)&words[512]};
 	static const uint64_t bad[] = {0, 8, 16, 40, 1 << 20, UINT64_MAX, UINT64_MAX << 4};
 	struct live_cells_bounds bounds = {.limit = (uintptr_t)words + sizeof(words)};
 	struct live_cells_block block;
@@ -149,15 +150,14 @@ static void nonsense_is_no_block(void **state)
 	begin(LIVE_SLACK);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		words[511] = words[513] = bad[i];
-		assert_false(
-			live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+		assert_false(live_cells_block(&cells, &head, &bounds, &block));
 	}
 	words[513] = 64 | 1;
-	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
 	assert_int_equal(block.addr, (uintptr_t)&words[514]);
 	assert_int_equal(block.size, 64 - 8 - 3);
 	bounds.before = block.start + 16;
-	assert_false(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_false(live_cells_block(&cells, &head, &bounds, &block));
 }
 
 /* A header that is data does not lead to the next block. */
@@ -165,6 +165,7 @@ static void chains_tell_headers_from_data(void **state)
 {
 	static _Alignas(4096) uint64_t words[1024];
 	const uint32_t value[] = {1 << 5, 0, 0, 0};
+	const struct live_cells_head head = {value, (uintptr_t)&words[512]};
 	struct live_cells_bounds bounds = {.next = (uintptr_t)&words[528],
 					   .limit = (uintptr_t)words + sizeof(words)};
 	struct live_cells_block block;
@@ -177,7 +178,7 @@ static void chains_tell_headers_from_data(void **state)
 	words[513] = 64 | 1;
 	words[521] = 48 | 1;
 	words[527] = 32;
-	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
 	assert_int_equal(block.addr, (uintptr_t)&words[514]);
 	assert_int_equal(block.size, 56);
 }
@@ -187,6 +188,7 @@ static void without_a_next_block(void **state)
 {
 	static _Alignas(4096) uint64_t words[1024];
 	const uint32_t value[] = {1 << 5, 0, 0, 0};
+	const struct live_cells_head head = {value, (uintptr_t)&words[512]};
 	struct live_cells_bounds bounds = {.limit = (uintptr_t)words + sizeof(words)};
 	struct live_cells_block block;
 
@@ -197,16 +199,16 @@ static void without_a_next_block(void **state)
 	words[511] = 2048 | 1;
 	for (int i = 513; i < 513 + 8 * 8; i += 8)
 		words[i] = 64 | 1;
-	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
 	assert_int_equal(block.addr, (uintptr_t)&words[514]);
 	assert_int_equal(block.size, 56);
 	/* Data that may be a header once are none four times. */
 	words[767] = 64 | 1;
-	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
 	assert_int_equal(block.addr, (uintptr_t)&words[514]);
 	/* Behind it is the rest of the heap, one free chunk up to the end. */
 	words[521] = (1024 - 520) * 8 | 1;
-	assert_true(live_cells_block(&cells, value, (uintptr_t)&words[512], &bounds, &block));
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
 	assert_int_equal(block.addr, (uintptr_t)&words[514]);
 }
 
