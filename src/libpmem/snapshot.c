@@ -86,9 +86,8 @@ static struct {
 	uint64_t size_max;    /* of its text; 0 = no limit */
 	uint64_t size_before; /* of its text that is no longer in the buffer */
 	struct snapshot_sums total, shown;
-	uint32_t id;	    /* the entry being written */
-	uint32_t node;	    /* its next frame */
-	uint32_t number;    /* of that frame */
+	uint32_t id; /* of the entry being written */
+	struct snapshot_entry entry;
 	size_t entry_start; /* where it begins in the buffer */
 	bool entry_cut;	    /* its beginning is no longer there */
 	struct text text;
@@ -153,6 +152,8 @@ static void make_room(void)
 	flush_entries();
 	if (now.text.room - now.text.size >= SNAPSHOT_ENTRY_LINE_MAX)
 		return;
+	if (!now.entry_cut)
+		snapshot_entry_put_hash(&now.entry, now.text.bytes + now.entry_start);
 	flush(now.text.size);
 	now.entry_cut = true;
 }
@@ -254,34 +255,21 @@ static void head(void)
 
 static void begin_entry(void)
 {
-	struct snapshot_record *record;
 	struct snapshot_sums numbers;
-	uint32_t hook;
 
 	now.id = snapshot_heap_pop();
 	if (now.id == 0) {
 		now.phase = TAIL;
 		return;
 	}
+	/* Before what may write: a handler that forks there leaves the child without this call stack. */
+	now.entry = snapshot_entry_begin(now.id);
+	numbers = snapshot_heap_sums(snapshot_heap_record(now.id));
 	make_room();
-	record = snapshot_heap_record(now.id);
-	numbers = snapshot_heap_sums(record);
-	hook = tree_stack_hook(now.id);
-	now.node = tree_stack(now.id)->node;
-	now.number = 0;
 	now.entry_start = now.text.size;
 	now.entry_cut = false;
 	now.phase = FRAME;
-	if (!(record->flags & SNAPSHOT_HASHED)) {
-		record->hash = snapshot_entry_hash(now.id);
-		record->flags |= SNAPSHOT_HASHED;
-	}
-	snapshot_entry_head(&now.text, record->hash, &numbers);
-	if (hook == FORMAT_NO_HOOK)
-		return;
-	make_room();
-	snapshot_entry_hook(&now.text, (enum format_hook)hook);
-	now.number++;
+	snapshot_entry_head(&now.text, &numbers);
 }
 
 /* The entry is complete.  If it takes the snapshot beyond its limit it is taken back, and the
@@ -296,6 +284,8 @@ static void end_entry(void)
 		now.text.size = now.entry_start;
 		return;
 	}
+	if (!now.entry_cut)
+		snapshot_entry_put_hash(&now.entry, now.text.bytes + now.entry_start);
 	record->flags &= ~(uint32_t)SNAPSHOT_CHANGED;
 	snapshot_heap_add_sums(&now.shown, record);
 }
@@ -303,11 +293,8 @@ static void end_entry(void)
 static void put_frame(void)
 {
 	make_room();
-	if (now.node != TREE_ROOT) {
-		snapshot_entry_frame(&now.text, now.node, now.number++);
-		now.node = tree_parent(now.node);
+	if (snapshot_entry_frame(&now.entry, &now.text))
 		return;
-	}
 	text_char(&now.text, '\n');
 	end_entry();
 }

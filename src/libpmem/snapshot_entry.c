@@ -14,6 +14,8 @@
 #include "libpmem/names.h"
 #include "libpmem/tree.h"
 
+enum { HASH_DIGITS = 16 };
+
 /* pc32 of our own malloc(), whose module is libpmem.so itself; 0 = not asked for yet. */
 static uint32_t own_pc32;
 
@@ -40,14 +42,9 @@ static uint64_t hash_frame(uint64_t hash, const struct modules_location *locatio
 	return stack_hash_code(hash, &frame);
 }
 
-uint64_t snapshot_entry_hash(uint32_t id)
+/* Goes on with hash through the frames from node outwards. */
+static uint64_t hash_frames(uint64_t hash, uint32_t node)
 {
-	uint32_t hook = tree_stack_hook(id);
-	uint32_t node = tree_stack(id)->node;
-	uint64_t hash = STACK_HASH_START;
-
-	if (hook != FORMAT_NO_HOOK)
-		hash = stack_hash_string(hash, hook_name((enum format_hook)hook));
 	for (; node != TREE_ROOT; node = tree_parent(node)) {
 		struct modules_location location;
 
@@ -57,10 +54,34 @@ uint64_t snapshot_entry_hash(uint32_t id)
 	return hash;
 }
 
-void snapshot_entry_head(struct text *text, uint64_t hash, const struct snapshot_sums *sums)
+struct snapshot_entry snapshot_entry_begin(uint32_t id)
+{
+	struct snapshot_entry entry = {
+		.hook = tree_stack_hook(id), .node = tree_stack(id)->node, .hash = STACK_HASH_START};
+
+	if (entry.hook != FORMAT_NO_HOOK)
+		entry.hash = stack_hash_string(entry.hash, hook_name((enum format_hook)entry.hook));
+	return entry;
+}
+
+uint64_t snapshot_entry_hash(uint32_t id)
+{
+	struct snapshot_entry entry = snapshot_entry_begin(id);
+
+	return hash_frames(entry.hash, entry.node);
+}
+
+void snapshot_entry_put_hash(const struct snapshot_entry *entry, char *line)
+{
+	struct text digits = {.bytes = line + 1, .room = HASH_DIGITS};
+
+	text_hex(&digits, hash_frames(entry->hash, entry->node), HASH_DIGITS);
+}
+
+void snapshot_entry_head(struct text *text, const struct snapshot_sums *sums)
 {
 	text_char(text, '{');
-	text_hex(text, hash, 16);
+	text_hex(text, 0, HASH_DIGITS);
 	text_string(text, "} live:");
 	text_uint(text, sums->live, 0);
 	text_string(text, ", alloc:");
@@ -122,35 +143,49 @@ static void put_number(struct text *text, uint32_t number)
 	text_bytes(text, bytes + 4, 3);
 }
 
-void snapshot_entry_hook(struct text *text, enum format_hook hook)
+static void put_hook(struct text *text, enum format_hook hook)
 {
 	struct modules_location own;
 
 	if (!own_pc32)
 		own_pc32 = modules_encode(hook_address(FORMAT_HOOK_MALLOC) + 1);
 	modules_locate(own_pc32, &own);
-	put_number(text, 0);
 	text_safe(text, own.module && own.module->path[0] ? own.module->path : "libpmem.so");
 	put_place(text, hook_name(hook), 0, hook_address(hook));
-	text_char(text, '\n');
 }
 
-void snapshot_entry_frame(struct text *text, uint32_t node, uint32_t number)
+static void put_frame(struct text *text, uint32_t pc32, const struct modules_location *location)
 {
-	uint32_t pc32 = tree_pc32(node);
-	struct modules_location location;
-	size_t start;
+	size_t start = text->size;
 
-	modules_locate(pc32, &location);
-	put_number(text, number);
-	start = text->size;
-	if (!location.module) {
-		text_string(text, special_name(location.offset));
-	} else if (!frame_lines_copy(text, pc32, location.address)) {
-		put_code(text, &location);
-		frame_lines_keep(text, start, pc32, location.address);
+	if (!location->module) {
+		text_string(text, special_name(location->offset));
+	} else if (!frame_lines_copy(text, pc32, location->address)) {
+		put_code(text, location);
+		frame_lines_keep(text, start, pc32, location->address);
+	}
+}
+
+bool snapshot_entry_frame(struct snapshot_entry *entry, struct text *text)
+{
+	struct modules_location location;
+
+	if (entry->hook == FORMAT_NO_HOOK && entry->node == TREE_ROOT)
+		return false;
+	put_number(text, entry->number++);
+	if (entry->hook != FORMAT_NO_HOOK) {
+		put_hook(text, (enum format_hook)entry->hook);
+		entry->hook = FORMAT_NO_HOOK;
+	} else {
+		uint32_t pc32 = tree_pc32(entry->node);
+
+		modules_locate(pc32, &location);
+		entry->hash = hash_frame(entry->hash, &location);
+		put_frame(text, pc32, &location);
+		entry->node = tree_parent(entry->node);
 	}
 	text_char(text, '\n');
+	return true;
 }
 
 void snapshot_entry_fork_child(void)

@@ -6,6 +6,7 @@
  */
 #ifndef PMEM_LIBPMEM_SNAPSHOT_ENTRY_H
 #define PMEM_LIBPMEM_SNAPSHOT_ENTRY_H
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "libpmem/hook.h"
@@ -24,17 +25,27 @@ struct snapshot_sums {
 	uint64_t free_new;
 };
 
+/* An entry in the making.  Its hash is that of the frames so far: each is looked up once, for both. */
+struct snapshot_entry {
+	uint32_t hook; /* enum format_hook of frame 0, if that has no line yet; else FORMAT_NO_HOOK */
+	uint32_t node;	 /* of the next frame; TREE_ROOT = there is none */
+	uint32_t number; /* of the next line */
+	uint64_t hash;
+};
+
 /* The stable hash of a call stack. */
 uint64_t snapshot_entry_hash(uint32_t id);
 
-/* "{hash} live:L, alloc:a/A, free:f/F". */
-void snapshot_entry_head(struct text *text, uint64_t hash, const struct snapshot_sums *sums);
+struct snapshot_entry snapshot_entry_begin(uint32_t id);
 
-/* The line of the entry point that the program called: always frame 0. */
-void snapshot_entry_hook(struct text *text, enum format_hook hook);
+/* "{hash} live:L, alloc:a/A, free:f/F", with 0 for the hash. */
+void snapshot_entry_head(struct text *text, const struct snapshot_sums *sums);
 
-/* The line of node, as the call stack's frame of that number. */
-void snapshot_entry_frame(struct text *text, uint32_t node, uint32_t number);
+/* The line of the next frame; frame 0 is the entry point that the program called, where it is known.  False: there is no more frame. */
+bool snapshot_entry_frame(struct snapshot_entry *entry, struct text *text);
+
+/* Puts the hash into the entry's first line, which begins at line; the frames that have no line yet are looked up for it. */
+void snapshot_entry_put_hash(const struct snapshot_entry *entry, char *line);
 
 void snapshot_entry_fork_child(void);
 

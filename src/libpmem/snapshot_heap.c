@@ -21,7 +21,7 @@ enum {
 	ORDER_STEP = 32, /* elements ordered in one call */
 };
 
-_Static_assert(sizeof(struct snapshot_record) == 48, "memory per call stack");
+_Static_assert(sizeof(struct snapshot_record) == 40, "memory per call stack");
 
 static struct snapshot_record *chunks[CHUNKS_MAX];
 static uint32_t heap_count;

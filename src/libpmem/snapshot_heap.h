@@ -2,7 +2,7 @@
 /*
  * snapshot_heap.h - what snapshots know of each call stack, and a heap that gives them by size.
  *
- * 48 bytes per call stack, in chunks that never move.  Everything is under LOCK_SNAPSHOT, and no
+ * 40 bytes per call stack, in chunks that never move.  Everything is under LOCK_SNAPSHOT, and no
  * call takes long: a snapshot can stop after any of them.
  */
 #ifndef PMEM_LIBPMEM_SNAPSHOT_HEAP_H
@@ -14,8 +14,7 @@
 
 enum snapshot_flag {
 	SNAPSHOT_CHANGED = 1, /* since it last had an entry in the log */
-	SNAPSHOT_HASHED = 2,
-	SNAPSHOT_SEEN = 4, /* something was allocated or freed there, if only of 0 bytes */
+	SNAPSHOT_SEEN = 2,    /* something was allocated or freed there, if only of 0 bytes */
 };
 
 struct snapshot_record {
@@ -23,7 +22,6 @@ struct snapshot_record {
 	uint64_t free;
 	uint64_t alloc_new; /* of these, since the snapshot before */
 	uint64_t free_new;
-	uint64_t hash;
 	uint32_t flags; /* enum snapshot_flag */
 	uint32_t slot;	/* not of this call stack: the heap's element of that number, an id */
 };
