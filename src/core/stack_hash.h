@@ -63,14 +63,24 @@ static inline uint64_t stack_hash_string(uint64_t hash, const char *string)
 	return hash * STACK_HASH_PRIME;
 }
 
-static inline uint64_t stack_hash_code(uint64_t hash, const struct stack_hash_frame *frame)
+/* The first part of stack_hash_code(): which object the code is in. */
+static inline uint64_t stack_hash_object(uint64_t hash, const struct stack_hash_frame *frame)
 {
 	if (frame->build_id_size > 0)
-		hash = stack_hash_bytes(hash, frame->build_id, frame->build_id_size);
-	else
-		hash = stack_hash_string(hash, frame->path);
-	hash = stack_hash_uint(hash, frame->offset, 8);
-	return frame->instance ? stack_hash_uint(hash, frame->instance, 4) : hash;
+		return stack_hash_bytes(hash, frame->build_id, frame->build_id_size);
+	return stack_hash_string(hash, frame->path);
+}
+
+/* The second part: where in it. */
+static inline uint64_t stack_hash_place(uint64_t hash, uint64_t offset, uint32_t instance)
+{
+	hash = stack_hash_uint(hash, offset, 8);
+	return instance ? stack_hash_uint(hash, instance, 4) : hash;
+}
+
+static inline uint64_t stack_hash_code(uint64_t hash, const struct stack_hash_frame *frame)
+{
+	return stack_hash_place(stack_hash_object(hash, frame), frame->offset, frame->instance);
 }
 
 #endif

@@ -12,12 +12,24 @@
 #include "libpmem/frame_lines.h"
 #include "libpmem/modules.h"
 #include "libpmem/names.h"
+#include "libpmem/sys.h"
 #include "libpmem/tree.h"
 
-enum { HASH_DIGITS = 16 };
+enum { HASH_DIGITS = 16, STEPS = 4096 };
 
-/* pc32 of our own malloc(), whose module is libpmem.so itself; 0 = not asked for yet. */
-static uint32_t own_pc32;
+/*
+ * What the bytes of one module do to a hash.  XOR with a byte adds to the hash what its lowest 8 bits decide, and these decide the
+ * lowest 8 bits of the product: so all bytes together are a multiplication and an addition, and there are only 256 different
+ * addends.  That is exact, and saves most of the time of the hash.
+ */
+struct step {
+	const struct module *module; /* NULL = not made yet */
+	uint64_t factor;
+	uint64_t addend;
+};
+
+/* By module and lowest 8 bits; NULL = not there yet.  Under LOCK_SNAPSHOT. */
+static struct step *steps;
 
 /* The name of a frame that is no code. */
 static const char *special_name(uint64_t number)
@@ -27,19 +39,42 @@ static const char *special_name(uint64_t number)
 	return name ? name : "[unknown]";
 }
 
+static struct step make_step(const struct module *module, uint64_t hash)
+{
+	const struct stack_hash_frame frame = {.build_id = module->build_id.bytes,
+					       .build_id_size = module->build_id.size,
+					       .path = module->path};
+	size_t bytes = frame.build_id_size ? frame.build_id_size : strlen(frame.path) + 1;
+	struct step step = {.module = module, .factor = 1};
+
+	while (bytes-- > 0)
+		step.factor *= STACK_HASH_PRIME;
+	step.addend = stack_hash_object(hash, &frame) - hash * step.factor;
+	return step;
+}
+
+static uint64_t hash_object(uint64_t hash, const struct modules_location *location)
+{
+	uint32_t key = location->module_id << 8 | (hash & 0xff);
+	struct step step, *kept;
+
+	if (!steps)
+		steps = sys_map(STEPS * sizeof(*steps));
+	kept = steps ? &steps[key % STEPS] : NULL;
+	if (kept && kept->module == location->module)
+		return hash * kept->factor + kept->addend;
+	step = make_step(location->module, hash);
+	if (kept)
+		*kept = step;
+	return hash * step.factor + step.addend;
+}
+
 static uint64_t hash_frame(uint64_t hash, const struct modules_location *location)
 {
-	const struct module *module = location->module;
-	struct stack_hash_frame frame;
-
-	if (!module)
+	if (!location->module)
 		return stack_hash_string(hash, special_name(location->offset));
-	frame = (struct stack_hash_frame){.build_id = module->build_id.bytes,
-					  .build_id_size = module->build_id.size,
-					  .path = module->path,
-					  .offset = location->offset,
-					  .instance = module->instance};
-	return stack_hash_code(hash, &frame);
+	return stack_hash_place(hash_object(hash, location), location->offset,
+				location->module->instance);
 }
 
 /* Goes on with hash through the frames from node outwards. */
@@ -80,9 +115,9 @@ void snapshot_entry_put_hash(const struct snapshot_entry *entry, char *line)
 
 void snapshot_entry_head(struct text *text, const struct snapshot_sums *sums)
 {
-	text_char(text, '{');
-	text_hex(text, 0, HASH_DIGITS);
-	text_string(text, "} live:");
+	static const char first[] = "{0000000000000000} live:";
+
+	text_bytes(text, first, sizeof(first) - 1);
 	text_uint(text, sums->live, 0);
 	text_string(text, ", alloc:");
 	text_uint(text, sums->alloc_new, 0);
@@ -145,13 +180,17 @@ static void put_number(struct text *text, uint32_t number)
 
 static void put_hook(struct text *text, enum format_hook hook)
 {
+	uintptr_t address = hook_address(hook);
+	uint32_t pc32 = modules_encode(address + 1); /* in libpmem.so; no call returns there */
 	struct modules_location own;
+	size_t start = text->size;
 
-	if (!own_pc32)
-		own_pc32 = modules_encode(hook_address(FORMAT_HOOK_MALLOC) + 1);
-	modules_locate(own_pc32, &own);
+	if (frame_lines_copy(text, pc32, address))
+		return;
+	modules_locate(pc32, &own);
 	text_safe(text, own.module && own.module->path[0] ? own.module->path : "libpmem.so");
-	put_place(text, hook_name(hook), 0, hook_address(hook));
+	put_place(text, hook_name(hook), 0, address);
+	frame_lines_keep(text, start, pc32, address);
 }
 
 static void put_frame(struct text *text, uint32_t pc32, const struct modules_location *location)
@@ -190,6 +229,6 @@ bool snapshot_entry_frame(struct snapshot_entry *entry, struct text *text)
 
 void snapshot_entry_fork_child(void)
 {
-	own_pc32 = 0;
+	steps = NULL; /* modules begin anew; it stays mapped, the caller's caller may still use it */
 	frame_lines_fork_child();
 }

@@ -137,7 +137,7 @@ _Atomic uint32_t modules_generation_now = 1;
 
 uint32_t modules_encode_slow(uintptr_t ra)
 {
-	assert_int_equal(ra, 0x7001);
+	assert_int_equal(ra & ~(uintptr_t)0xf0, 0x7001); /* of an entry point */
 	return UINT32_MAX;
 }
 

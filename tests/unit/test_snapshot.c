@@ -11,9 +11,13 @@
 
 #include <cmocka.h>
 
+#include "core/stack_hash.h"
+#include "libpmem/hook.h"
 #include "libpmem/loss.h"
+#include "libpmem/modules.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
+#include "libpmem/tree.h"
 #include "snapshot_fakes.h"
 
 static void test_exact_text(void **state)
@@ -191,6 +195,41 @@ static void test_complete_after_rotation_and_loss(void **state)
 	assert_int_equal(fakes_read_one().entries, 1);
 }
 
+static uint64_t plain_hash(uint32_t id)
+{
+	uint32_t node = tree_stack(id)->node, hook = tree_stack_hook(id);
+	uint64_t hash = STACK_HASH_START;
+
+	if (hook != FORMAT_NO_HOOK)
+		hash = stack_hash_string(hash, hook_name((enum format_hook)hook));
+	for (; node; node = tree_parent(node)) {
+		struct modules_location at;
+
+		modules_locate(tree_pc32(node), &at);
+		if (!at.module)
+			hash = stack_hash_string(hash, node == 1 ? "[signal handler]" : "[unknown]");
+		else
+			hash = stack_hash_code(
+				hash, &(struct stack_hash_frame){
+					      at.module->build_id.bytes, at.module->build_id.size,
+					      at.module->path, at.offset, at.module->instance});
+	}
+	return hash;
+}
+
+/* What is remembered of modules for the hash, made by one call stack and used by another, changes nothing. */
+static void test_the_hash_is_that_of_its_definition(void **state)
+{
+	uint32_t id, round;
+
+	(void)state;
+	for (round = 0; round < 2; round++)
+		for (id = 1; id < IDS; id++)
+			assert_int_equal(snapshot_entry_hash(id), plain_hash(id));
+	fakes.deep_frames = 3000;
+	assert_int_equal(snapshot_entry_hash(DEEP_ID), plain_hash(DEEP_ID));
+}
+
 /* It has an entry, once. */
 static void test_blocks_of_0_bytes(void **state)
 {
@@ -270,6 +309,7 @@ int main(void)
 		cmocka_unit_test_setup(test_thousands_without_limit, fakes_begin),
 		cmocka_unit_test_setup(test_thousands_with_limit, fakes_begin),
 		cmocka_unit_test_setup(test_complete_after_rotation_and_loss, fakes_begin),
+		cmocka_unit_test_setup(test_the_hash_is_that_of_its_definition, fakes_begin),
 		cmocka_unit_test_setup(test_blocks_of_0_bytes, fakes_begin),
 		cmocka_unit_test_setup(test_deep_stack, fakes_begin),
 		cmocka_unit_test_setup(test_last_words, fakes_begin),
