@@ -21,8 +21,9 @@
  * early only between two of them, and an entry that goes beyond the limit can still be taken
  * back.
  *
- * When the log refuses text the snapshot is cut: what remains of it is dropped.  The next one is
- * complete, has the same number, and its differences are those since the last one that was not cut.
+ * When the log refuses text, or there is no memory for the numbers of a call stack, the snapshot is
+ * cut: what remains of it is dropped.  The next one is complete, has the same number, and its
+ * differences are those since the last one that was not cut.
  *
  * A signal handler that interrupts a slice may fork.  The child then returns into the slice:
  * snapshot_fork_child() cannot reset what is in use there and only sets forked.
@@ -46,6 +47,7 @@
 #include "libpmem/snapshot_entry.h"
 #include "libpmem/snapshot_heap.h"
 #include "libpmem/snapshot_lines.h"
+#include "libpmem/snapshot_records.h"
 #include "libpmem/store.h"
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"
@@ -76,9 +78,10 @@ static struct {
 	uint32_t sequence; /* of the next snapshot */
 	uint32_t limit;	   /* ids below it are part of this one */
 	uint32_t next_id;
-	bool complete;	/* counts every call stack as changed */
-	bool cut;	/* the log refused some of its text: nothing more is written of it */
-	bool after_cut; /* the one before was cut */
+	bool complete;	   /* counts every call stack as changed */
+	bool cut;	   /* nothing more is written of it */
+	bool lacks_memory; /* for the numbers of a call stack: counted */
+	enum snapshot_since since;
 	bool final;
 	bool last_words; /* it follows them */
 	bool any_event;
@@ -165,30 +168,24 @@ static uint64_t text_total(void)
 
 /* --- steps ----------------------------------------------------------------------------------- */
 
+/* Without memory it goes on to the end of COLLECT, so that all records are of one moment, and is cut then. */
 static void note_counts(uint32_t id, const struct counter_totals *counts)
 {
-	struct snapshot_record *record = snapshot_heap_record(id);
-	/* More only where a stale block's size was guessed too large. */
-	uint64_t free_bytes = counts->free_bytes < counts->alloc_bytes ? counts->free_bytes
-								       : counts->alloc_bytes;
+	struct snapshot_sums noted = {.stacks = 1, .alloc = counts->alloc_bytes};
 
-	if (now.after_cut) {
-		record->alloc -= record->alloc_new;
-		record->free -= record->free_new;
-	}
-	record->alloc_new = counts->alloc_bytes - record->alloc;
-	record->free_new = free_bytes - record->free;
-	record->alloc = counts->alloc_bytes;
-	record->free = free_bytes;
+	/* More only where a stale block's size was guessed too large. */
+	noted.free = counts->free_bytes < noted.alloc ? counts->free_bytes : noted.alloc;
+	noted.live = noted.alloc - noted.free;
+	if (!snapshot_records_update(id, now.since, &noted))
+		now.lacks_memory = true;
 	if ((counts->alloc_count | counts->free_count) == 0)
 		return;
 	now.any_event = true;
 	/* The first time even if all its blocks have 0 bytes. */
-	if (!(record->flags & SNAPSHOT_SEEN))
-		record->flags |= SNAPSHOT_SEEN | SNAPSHOT_CHANGED;
-	if (now.complete || (record->alloc_new | record->free_new) != 0)
-		record->flags |= SNAPSHOT_CHANGED;
-	snapshot_heap_add_sums(&now.total, record);
+	if (now.complete || (noted.alloc_new | noted.free_new) != 0 ||
+	    !snapshot_records_has(id, SNAPSHOT_SEEN))
+		snapshot_records_mark(id, SNAPSHOT_SEEN | SNAPSHOT_CHANGED);
+	snapshot_sums_add(&now.total, &noted);
 }
 
 /* A program all of whose events were lost, or that only maps memory itself, must not pass for one that had none. */
@@ -214,6 +211,7 @@ static void collect(void)
 	if (end < now.limit)
 		return;
 	now.next_id = 0;
+	now.cut = now.lacks_memory;
 	now.phase = now.any_event || has_other_events() ? SELECT : IDLE;
 }
 
@@ -223,10 +221,9 @@ static void select_changed(void)
 	uint32_t end = left > SELECT_STEP ? now.next_id + SELECT_STEP : now.limit;
 
 	for (; now.next_id < end; now.next_id++) {
-		const struct snapshot_record *record = snapshot_heap_record(now.next_id);
-
-		if ((record->flags & SNAPSHOT_SEEN) &&
-		    (snapshot_live(record) > 0 || (record->flags & SNAPSHOT_CHANGED)))
+		if (snapshot_records_has(now.next_id, SNAPSHOT_SEEN) &&
+		    (snapshot_records_has(now.next_id, SNAPSHOT_CHANGED) ||
+		     snapshot_records_get(now.next_id).live > 0))
 			snapshot_heap_add(now.next_id);
 	}
 	if (end == now.limit)
@@ -264,7 +261,7 @@ static void begin_entry(void)
 	}
 	/* Before what may write: a handler that forks there leaves the child without this call stack. */
 	now.entry = snapshot_entry_begin(now.id);
-	numbers = snapshot_heap_sums(snapshot_heap_record(now.id));
+	numbers = snapshot_records_get(now.id);
 	make_room();
 	now.entry_start = now.text.size;
 	now.entry_cut = false;
@@ -276,7 +273,7 @@ static void begin_entry(void)
  * snapshot ends. */
 static void end_entry(void)
 {
-	struct snapshot_record *record = snapshot_heap_record(now.id);
+	struct snapshot_sums numbers = snapshot_records_get(now.id);
 	bool beyond = now.size_max != 0 && text_total() + TAIL_SIZE > now.size_max;
 
 	now.phase = beyond ? TAIL : ENTRY;
@@ -286,8 +283,8 @@ static void end_entry(void)
 	}
 	if (!now.entry_cut)
 		snapshot_entry_put_hash(&now.entry, now.text.bytes + now.entry_start);
-	record->flags &= ~(uint32_t)SNAPSHOT_CHANGED;
-	snapshot_heap_add_sums(&now.shown, record);
+	snapshot_records_unmark(now.id, SNAPSHOT_CHANGED);
+	snapshot_sums_add(&now.shown, &numbers);
 }
 
 static void put_frame(void)
@@ -356,7 +353,7 @@ static void set_phase(enum phase phase)
 
 static void reset_child(void)
 {
-	snapshot_heap_fork_child();
+	snapshot_records_fork_child();
 	snapshot_entry_fork_child();
 	snapshot_lines_fork_child();
 	now.text.size = 0;
@@ -396,15 +393,15 @@ static bool begin(void)
 {
 	churn_count_threads();
 	now.limit = tree_stack_limit();
-	if (!have_buffer() || !snapshot_heap_grow(now.limit))
+	if (!have_buffer() || !snapshot_records_grow(now.limit))
 		return false;
 	snapshot_heap_clear();
 	now.size_max = snapshot_budget_text();
 	log_make_room(now.size_max ? now.size_max : settings.log_max / 2);
-	now.after_cut = now.cut;
-	now.complete = log_begun_anew() || now.after_cut;
-	now.churn = churn_take() + (now.after_cut ? now.churn : 0);
-	now.cut = false;
+	now.since = now.cut ? SNAPSHOT_SINCE_ONE_NOT_CUT : SNAPSHOT_SINCE_LAST;
+	now.complete = log_begun_anew() || now.cut;
+	now.churn = churn_take() + (now.cut ? now.churn : 0);
+	now.cut = now.lacks_memory = false;
 	now.last_words = atomic_exchange_explicit(&wanted, false, memory_order_relaxed);
 	now.next_id = 0;
 	snapshot_budget_begin(now.limit);
@@ -509,6 +506,7 @@ static void write_all(void)
 		names_program();
 		done = begin();
 		run(UINT64_MAX);
+		done = done && !now.lacks_memory;
 		lock_drop(&lock);
 	}
 	if (!done)
@@ -565,7 +563,7 @@ void snapshot_init(void)
 	symbols_init();
 	/* While there is memory: the program may set limits (RLIMIT_AS) that leave none. */
 	have_buffer();
-	snapshot_heap_grow(1);
+	snapshot_records_grow(1);
 }
 
 void snapshot_fork_child(void)

@@ -25,6 +25,16 @@ struct snapshot_sums {
 	uint64_t free_new;
 };
 
+static inline void snapshot_sums_add(struct snapshot_sums *to, const struct snapshot_sums *more)
+{
+	to->stacks += more->stacks;
+	to->live += more->live;
+	to->alloc += more->alloc;
+	to->alloc_new += more->alloc_new;
+	to->free += more->free;
+	to->free_new += more->free_new;
+}
+
 /* An entry in the making.  Its hash is that of the frames so far: each is looked up once, for both. */
 struct snapshot_entry {
 	uint32_t hook; /* enum format_hook of frame 0, if that has no line yet; else FORMAT_NO_HOOK */

@@ -31,7 +31,6 @@
 #include "libpmem/side_table.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/snapshot_entry.h"
-#include "libpmem/snapshot_heap.h"
 #include "libpmem/store.h"
 #include "libpmem/symbols.h"
 #include "libpmem/sys.h"

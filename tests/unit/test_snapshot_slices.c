@@ -17,6 +17,7 @@
 #include "libpmem/snapshot.h"
 #include "libpmem/tree.h"
 #include "snapshot_fakes.h"
+#include "tests/unit/memory_limit.h"
 
 /* The clock runs so fast that each slice is one step, and the program works between them and
  * inside.
@@ -291,6 +292,58 @@ static void test_cut_snapshot(void **state)
 	fakes_expect_totals(&reading, &all_alloc, &all_free);
 }
 
+/* More call stacks pass 4 GiB at once than there is room for, and there is no more memory: nothing is written, and
+ * that is said. */
+static void test_final_without_memory_for_numbers(void **state)
+{
+	struct rlimit before;
+	uint32_t id;
+
+	(void)state;
+	fakes_event(0, 9, 5, 0);
+	fakes_check(1000);
+	for (id = 1; id < IDS; id++)
+		fakes_event(0, id, UINT64_C(1) << 32, 0);
+	before = memory_exhaust();
+	snapshot_final();
+	memory_restore(before);
+	assert_int_equal(fakes_read_one().entries, 1);
+	assert_int_equal(loss_count(FORMAT_LOSS_MEMORY), 903);
+	assert_true(fakes.note_size > 0);
+}
+
+/* The next one tells of the time since the last that was written. */
+static void test_memory_for_numbers_comes_back(void **state)
+{
+	struct reading reading;
+	struct rlimit before;
+	uint64_t all_alloc = 0, all_free = 0;
+	uint32_t id;
+
+	(void)state;
+	fakes_check(1000 + fakes_work(500));
+	reading = fakes_read_one();
+	fakes_expect_totals(&reading, &all_alloc, &all_free);
+	for (id = 1; id < IDS; id++)
+		fakes_event(id % THREADS, id, UINT64_C(1) << 32, id);
+	before = memory_exhaust();
+	fakes_check(1000);
+	memory_restore(before);
+	assert_int_equal(fakes.log_size, 0);
+	fakes_work(500);
+	fakes_check(1000);
+	assert_non_null(strstr(fakes.log_text, " lost=0 memory=903\n"));
+	reading = fakes_read_one();
+	assert_int_equal(reading.sequence, 1);
+	assert_int_equal(reading.churn, 2000);
+	assert_int_equal(reading.rest_stacks, 0);
+	fakes_expect_totals(&reading, &all_alloc, &all_free);
+	fakes_check(1000 + fakes_work(500));
+	reading = fakes_read_one();
+	assert_int_equal(reading.sequence, 2);
+	fakes_expect_totals(&reading, &all_alloc, &all_free);
+}
+
 static void test_sandbox_is_noted(void **state)
 {
 	static const char
@@ -365,6 +418,8 @@ int main(void)
 		cmocka_unit_test_setup(test_off, fakes_begin),
 		cmocka_unit_test_setup(test_fork_inside_a_slice, fakes_begin),
 		cmocka_unit_test_setup(test_cut_snapshot, fakes_begin),
+		cmocka_unit_test_setup(test_final_without_memory_for_numbers, fakes_begin),
+		cmocka_unit_test_setup(test_memory_for_numbers_comes_back, fakes_begin),
 		cmocka_unit_test_setup(test_sandbox_is_noted, fakes_begin),
 		cmocka_unit_test_setup(test_threads, fakes_begin),
 	};
