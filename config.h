@@ -24,6 +24,12 @@
 #define PMEM_LOG_SNAPSHOT_MAX (8 * 1024 * 1024)
 #endif
 
+/* Bytes of text that snapshots may write in a second, after 1 MiB from the start; one that is due beyond it comes later; 0 = no
+ * bound. (env) */
+#ifndef PMEM_LOG_RATE
+#define PMEM_LOG_RATE (256 * 1024)
+#endif
+
 /* Share of the process's time that snapshots may take, in tenths of a percent; 0 = 10 ms in all, and
  * the final snapshot. (env) */
 #ifndef PMEM_SNAPSHOT_SHARE

@@ -25,7 +25,7 @@ ENVIRONMENT = {
     # likewise: an interpreter's objects one by one
     "variant-languages-python-subinterpreters": {"PMEM_LOG_SNAPSHOT_MAX": "0", "PMEM_LOG_MAX": "0", "PMEM_CHURN_THRESH": "1g"},
     # 50,000 bytes before the kill: the default threshold would need a longer run
-    "53-kill-9-mid-run": {"PMEM_CHURN_THRESH": "64k", "PMEM_SNAPSHOT_SHARE": "100"},
+    "53-kill-9-mid-run": {"PMEM_CHURN_THRESH": "64k", "PMEM_SNAPSHOT_SHARE": "100", "PMEM_LOG_RATE": "0"},
 }
 # Cases with a profile whose whole report is hundreds of megabytes: the call stacks that their truth is about.
 FOCUS = {

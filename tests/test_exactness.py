@@ -99,7 +99,7 @@ def test_the_peak_of_threads_is_never_too_low_and_hardly_too_high(run, lib, prog
 def test_many_snapshots_agree_with_one(run, programs):
     """The same program with and without intermediate snapshots: the same last state of every call stack."""
     tree = programs("tree.c", "-O2", out="tree-snapshots")
-    often = dict(WHOLE, PMEM_CHURN_THRESH="25m", PMEM_SNAPSHOT_SHARE="1000")
+    often = dict(WHOLE, PMEM_CHURN_THRESH="25m", PMEM_SNAPSHOT_SHARE="1000", PMEM_LOG_RATE="0")
     result = run([tree, 20000, 1], often)
     log = result.log_of(tree.name)
     assert len(log.snapshots) > 3

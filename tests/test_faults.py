@@ -28,7 +28,7 @@ NO_TRACE, NO_FILTER = 99, 98
 BLOCKS_BEFORE_SANDBOX = 1025  # of faults.c
 
 # Small enough for snapshots and rotations of the log in a short run.
-SETTINGS = {"PMEM_CHURN_THRESH": "500k", "PMEM_LOG_MAX": "100k", "PMEM_SNAPSHOT_SHARE": "1000"}
+SETTINGS = {"PMEM_CHURN_THRESH": "500k", "PMEM_LOG_MAX": "100k", "PMEM_SNAPSHOT_SHARE": "1000", "PMEM_LOG_RATE": "0"}
 
 # name -> (source, arguments, settings)
 PROGRAMS = {

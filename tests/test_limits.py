@@ -71,7 +71,7 @@ def inject(run, programs, words, env=None, **options):
 def test_a_file_size_limit_that_may_not_be_asked_for_is_kept(run, programs, limit, number):
     """SIGXFSZ would end the program."""
     words = ["fail-from", "prlimit64", "1", number, programs("limits.c"), "fsize", limit, "stacks"]
-    mine = inject(run, programs, words, {"PMEM_CHURN_THRESH": "20k", "PMEM_SNAPSHOT_SHARE": "1000"})
+    mine = inject(run, programs, words, {"PMEM_CHURN_THRESH": "20k", "PMEM_SNAPSHOT_SHARE": "1000", "PMEM_LOG_RATE": "0"})
     assert mine.code == 0, mine.err
 
 

@@ -16,7 +16,7 @@ import pmem_run
 
 CHURN_COUNT = 10000   # 80 MB allocated and freed
 # On a busy machine a snapshot takes longer, and of a share of the time fewer are left.
-UNBOUNDED = {"PMEM_SNAPSHOT_SHARE": "1000"}
+UNBOUNDED = {"PMEM_SNAPSHOT_SHARE": "1000", "PMEM_LOG_RATE": "0"}
 CHURN_WORK = 4000     # passes over each block: about 1 s, of which snapshots may take their share
 
 
@@ -90,7 +90,7 @@ def test_refused_settings_leave_the_default_and_are_named(run, programs):
 def test_log_is_bounded_by_two_generations(run, programs):
     bound = 100 * 1024
     result = run([programs("churn.c"), 20000, 200],
-                 {"PMEM_LOG_MAX": str(bound), "PMEM_CHURN_THRESH": "64k", "PMEM_SNAPSHOT_SHARE": "1000"})
+                 {"PMEM_LOG_MAX": str(bound), "PMEM_CHURN_THRESH": "64k", "PMEM_SNAPSHOT_SHARE": "1000", "PMEM_LOG_RATE": "0"})
     (paths,) = pmem_log.find(result.folder)
     assert len(paths) == 2 and paths[0].name == paths[1].name + ".1"
     assert len(os.listdir(result.folder)) == 2 or all(n.startswith("pmem.") for n in os.listdir(result.folder))
@@ -287,7 +287,7 @@ TOTAL = 2 * 40000 * 100 + 1234
 
 def in_the_way(run, programs, how):
     """The folder in which the program ran, whatever it holds now."""
-    result = run([programs("log_in_the_way.c"), how], {"PMEM_SNAPSHOT_SHARE": "1000"})
+    result = run([programs("log_in_the_way.c"), how], {"PMEM_SNAPSHOT_SHARE": "1000", "PMEM_LOG_RATE": "0"})
     assert result.code == 0
     pmem_run.assert_silent(result.err)
     return result.folder

@@ -22,6 +22,7 @@ const char *const run_variables[] = {
 	"PMEM_LIB",
 	"PMEM_LOG",
 	"PMEM_LOG_MAX",
+	"PMEM_LOG_RATE",
 	"PMEM_MAX_NODES",
 	"PMEM_MAX_OVERHEAD",
 	"PMEM_ONLY",

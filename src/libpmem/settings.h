@@ -12,6 +12,7 @@ struct settings {
 	uint64_t churn_thresh;
 	uint64_t log_max;
 	uint64_t log_snapshot_max;
+	uint64_t log_rate; /* bytes in a second; 0 = no bound */
 	uint64_t symtab_max;
 	uint64_t snapshot_share; /* tenths of a percent */
 	uint64_t timeline_ms;	 /* 0 = no timeline */

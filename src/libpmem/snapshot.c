@@ -368,6 +368,7 @@ static void reset_child(void)
 static void run(uint64_t deadline_ns)
 {
 	uint64_t begin_ns = sys_monotonic_ns(), time = begin_ns;
+	uint64_t size_before = now.size_before;
 
 	while (now.phase != IDLE && !now.cut && is_parent()) {
 		step();
@@ -380,11 +381,13 @@ static void run(uint64_t deadline_ns)
 		now.text.size = 0;
 		now.phase = IDLE;
 	}
-	/* In a child that came back into its parent's slice the time is the parent's. */
-	if (atomic_load_explicit(&forked, memory_order_relaxed))
+	/* In a child that came back into its parent's slice time and text are the parent's. */
+	if (atomic_load_explicit(&forked, memory_order_relaxed)) {
 		reset_child();
-	else
+	} else {
 		snapshot_budget_spend(time - begin_ns);
+		snapshot_budget_write(now.size_before - size_before);
+	}
 	set_phase(now.phase);
 }
 

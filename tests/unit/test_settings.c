@@ -64,6 +64,7 @@ static void expect_defaults(void)
 	assert_int_equal(s->churn_thresh, PMEM_CHURN_THRESH);
 	assert_int_equal(s->log_max, PMEM_LOG_MAX);
 	assert_int_equal(s->log_snapshot_max, PMEM_LOG_SNAPSHOT_MAX);
+	assert_int_equal(s->log_rate, PMEM_LOG_RATE);
 	assert_int_equal(s->symtab_max, PMEM_SYMTAB_MAX);
 	assert_int_equal(s->snapshot_share, PMEM_SNAPSHOT_SHARE);
 	assert_int_equal(s->timeline_ms, PMEM_TIMELINE_MS);
@@ -104,19 +105,14 @@ static void defaults(void **state)
 
 static void every_setting(void **state)
 {
-	static const char *const environment[] = {"PMEM_CHURN_THRESH=11",
-						  "PMEM_LOG_MAX=8k",
-						  "PMEM_LOG_SNAPSHOT_MAX=13",
-						  "PMEM_SYMTAB_MAX=14",
-						  "PMEM_LOG=0",
-						  "PMEM_SNAPSHOT_SHARE=15",
-						  "PMEM_TIMELINE_MS=16",
-						  "PMEM_LAST_WORDS=17",
-						  "PMEM_RUN_ID=00Fedcba98765432",
-						  "PMEM_MAX_NODES=4096",
-						  "PMEM_CHILDREN=0",
-						  "PMEM_ONLY=cc1*",
-						  NULL};
+	static const char *const environment[] = {
+		"PMEM_CHURN_THRESH=11",	    "PMEM_LOG_MAX=8k",
+		"PMEM_LOG_SNAPSHOT_MAX=13", "PMEM_LOG_RATE=18k",
+		"PMEM_SYMTAB_MAX=14",	    "PMEM_LOG=0",
+		"PMEM_SNAPSHOT_SHARE=15",   "PMEM_TIMELINE_MS=16",
+		"PMEM_LAST_WORDS=17",	    "PMEM_RUN_ID=00Fedcba98765432",
+		"PMEM_MAX_NODES=4096",	    "PMEM_CHILDREN=0",
+		"PMEM_ONLY=cc1*",	    NULL};
 	const struct settings *s = &result->settings;
 
 	(void)state;
@@ -125,6 +121,7 @@ static void every_setting(void **state)
 	assert_int_equal(s->churn_thresh, 11);
 	assert_int_equal(s->log_max, 8192);
 	assert_int_equal(s->log_snapshot_max, 13);
+	assert_int_equal(s->log_rate, 18432);
 	assert_int_equal(s->symtab_max, 14);
 	assert_int_equal(s->snapshot_share, 15);
 	assert_int_equal(s->timeline_ms, 16);
@@ -208,6 +205,7 @@ static void refused(void **state)
 		"PMEM_LOG=yes",
 		"PMEM_CHILDREN=2",
 		"PMEM_SNAPSHOT_SHARE=1001",
+		"PMEM_LOG_RATE=4g",
 		"PMEM_MAX_NODES=1023",
 		"PMEM_LOG_MAX=4095",
 		"PMEM_MAX_NODES=67108865",
@@ -228,10 +226,13 @@ static void refused(void **state)
 static void bounds(void **state)
 {
 	static const char *const good[] = {
-		"PMEM_CHURN_THRESH=1",	 "PMEM_LOG=1",	       "PMEM_CHILDREN=1",
-		"PMEM_SNAPSHOT_SHARE=0", "PMEM_SYMTAB_MAX=0",  "PMEM_LOG_SNAPSHOT_MAX=0",
-		"PMEM_LOG_MAX=0",	 "PMEM_LOG_MAX=4096",  "PMEM_SNAPSHOT_SHARE=1000",
-		"PMEM_MAX_NODES=1024",	 "PMEM_MAX_NODES=64m",
+		"PMEM_CHURN_THRESH=1",	    "PMEM_LOG=1",
+		"PMEM_CHILDREN=1",	    "PMEM_SNAPSHOT_SHARE=0",
+		"PMEM_SYMTAB_MAX=0",	    "PMEM_LOG_SNAPSHOT_MAX=0",
+		"PMEM_LOG_MAX=0",	    "PMEM_LOG_MAX=4096",
+		"PMEM_SNAPSHOT_SHARE=1000", "PMEM_LOG_RATE=0",
+		"PMEM_LOG_RATE=4294967295", "PMEM_MAX_NODES=1024",
+		"PMEM_MAX_NODES=64m",
 	};
 	size_t i;
 

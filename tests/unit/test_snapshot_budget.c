@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_snapshot_budget.c - how much time snapshots may take.
+ * test_snapshot_budget.c - how much time snapshots may take, and how much text they may write.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,11 +13,12 @@
 
 struct settings settings = {.snapshot_share = 10};
 
-static const uint64_t ms = 1000000, second = 1000000000;
+static const uint64_t ms = 1000000, second = 1000000000, credit = SNAPSHOT_CREDIT_BYTES;
 
 static int begin(void **state)
 {
 	(void)state;
+	settings.log_rate = 0;
 	snapshot_budget_fork_child();
 	return 0;
 }
@@ -62,6 +63,83 @@ static void test_a_first_one_is_not_for_nothing_either(void **state)
 	assert_false(snapshot_budget_allows(0, 10001));
 }
 
+/* A snapshot of bytes of text, in no time. */
+static void snapshot_of(uint64_t bytes)
+{
+	snapshot_budget_begin(100);
+	snapshot_budget_write(bytes);
+}
+
+static void test_text_has_a_credit(void **state)
+{
+	(void)state;
+	settings.log_rate = 1000;
+	assert_int_equal(credit, 1 << 20);
+	snapshot_budget_begin(100);
+	snapshot_budget_write(credit / 4);
+	snapshot_budget_write(credit / 4); /* in two slices */
+	assert_true(snapshot_budget_allows(0, 100));
+	snapshot_budget_write(1);
+	assert_false(snapshot_budget_allows(0, 100));
+	assert_false(snapshot_budget_allows(ms, 100));
+	assert_true(snapshot_budget_allows(2 * ms, 100));
+}
+
+static void test_text_has_its_rate(void **state)
+{
+	(void)state;
+	settings.log_rate = 1000;
+	snapshot_of(credit);
+	assert_false(snapshot_budget_allows(1048 * second + 575 * ms, 100));
+	assert_true(snapshot_budget_allows(1048 * second + 576 * ms, 100));
+	/* Of the last one: the next will be as small. */
+	snapshot_of(10000);
+	assert_false(snapshot_budget_allows(19 * second + 999 * ms, 100));
+	assert_true(snapshot_budget_allows(20 * second, 100));
+	/* For a day, and for a century at the highest rate. */
+	snapshot_budget_fork_child();
+	settings.log_rate = 256 * 1024;
+	snapshot_of(credit / 2 + 43200 * settings.log_rate);
+	assert_false(snapshot_budget_allows(86400 * second - ms, 100));
+	assert_true(snapshot_budget_allows(86400 * second, 100));
+	settings.log_rate = UINT32_MAX;
+	snapshot_of(UINT64_C(1) << 50);
+	assert_true(snapshot_budget_allows(second * 86400 * 365 * 100, 100));
+}
+
+static void test_text_has_no_bound_at_rate_0(void **state)
+{
+	(void)state;
+	snapshot_of(UINT64_C(1) << 60);
+	assert_true(snapshot_budget_allows(0, 100));
+}
+
+static void test_both_time_and_text_are_bounds(void **state)
+{
+	(void)state;
+	settings.log_rate = 1000;
+	snapshot_of(10);
+	snapshot_budget_spend(6 * ms);
+	assert_false(snapshot_budget_allows(0, 100));
+	assert_true(snapshot_budget_allows(2 * second, 100));
+	snapshot_budget_write(credit);
+	assert_false(snapshot_budget_allows(2 * second, 100));
+}
+
+static void test_a_forked_child_begins_anew(void **state)
+{
+	(void)state;
+	settings.log_rate = 1000;
+	snapshot_of(2 * credit);
+	assert_false(snapshot_budget_allows(0, 100));
+	snapshot_budget_fork_child();
+	assert_true(snapshot_budget_allows(0, 100));
+	snapshot_of(credit / 2);
+	assert_true(snapshot_budget_allows(0, 100));
+	snapshot_budget_write(1);
+	assert_false(snapshot_budget_allows(0, 100));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -69,6 +147,11 @@ int main(void)
 		cmocka_unit_test_setup(test_an_older_one_has_its_share, begin),
 		cmocka_unit_test_setup(test_call_stacks_that_are_new_take_longer, begin),
 		cmocka_unit_test_setup(test_a_first_one_is_not_for_nothing_either, begin),
+		cmocka_unit_test_setup(test_text_has_a_credit, begin),
+		cmocka_unit_test_setup(test_text_has_its_rate, begin),
+		cmocka_unit_test_setup(test_text_has_no_bound_at_rate_0, begin),
+		cmocka_unit_test_setup(test_both_time_and_text_are_bounds, begin),
+		cmocka_unit_test_setup(test_a_forked_child_begins_anew, begin),
 	};
 
 	return cmocka_run_group_tests_name("snapshot_budget", tests, NULL, NULL);

@@ -15,6 +15,7 @@
 #include "libpmem/churn.h"
 #include "libpmem/loss.h"
 #include "libpmem/snapshot.h"
+#include "libpmem/snapshot_budget.h"
 #include "libpmem/tree.h"
 #include "snapshot_fakes.h"
 #include "tests/unit/memory_limit.h"
@@ -198,6 +199,43 @@ static void test_share_of_time(void **state)
 	fakes.clock_step_ns = 0;
 	fakes_check(1);
 	assert_int_equal(fakes_read_one().churn, more + 20001);
+}
+
+/* How often it is due is no matter; the final one, and a child's, are not held up. */
+static void test_rate_of_text(void **state)
+{
+	size_t before = 0, last;
+	uint64_t wait_ms;
+
+	(void)state;
+	settings.log_rate = 1000;
+	fakes.id_limit = 1000;
+	fakes_work(5000);
+	do {
+		last = fakes.log_size - before;
+		before = fakes.log_size;
+		fakes_check(1000);
+	} while (fakes.log_size > before && before <= SNAPSHOT_CREDIT_BYTES);
+	assert_true(before <= SNAPSHOT_CREDIT_BYTES && before + last > SNAPSHOT_CREDIT_BYTES);
+	wait_ms = before + last - SNAPSHOT_CREDIT_BYTES;
+	fakes.clock_ns += (wait_ms - 1) * 1000000;
+	fakes_check(1000);
+	assert_int_equal(fakes.log_size, before);
+	fakes.clock_ns += 1000000;
+	fakes_check(1000);
+	assert_true(fakes.log_size > before);
+	before = fakes.log_size;
+	fakes_check(1000);
+	assert_int_equal(fakes.log_size, before);
+	snapshot_now();
+	assert_true(fakes.log_size > before);
+	before = fakes.log_size;
+	snapshot_final();
+	assert_true(fakes.log_size > before);
+	snapshot_fork_child();
+	before = fakes.log_size;
+	fakes_check(1000);
+	assert_true(fakes.log_size > before);
 }
 
 static void test_off(void **state)
@@ -415,6 +453,7 @@ int main(void)
 		cmocka_unit_test_setup(test_limits, fakes_begin),
 		cmocka_unit_test_setup(test_grant_in_parts, fakes_begin),
 		cmocka_unit_test_setup(test_share_of_time, fakes_begin),
+		cmocka_unit_test_setup(test_rate_of_text, fakes_begin),
 		cmocka_unit_test_setup(test_off, fakes_begin),
 		cmocka_unit_test_setup(test_fork_inside_a_slice, fakes_begin),
 		cmocka_unit_test_setup(test_cut_snapshot, fakes_begin),
