@@ -11,6 +11,7 @@
 
 #include "base/output.h"
 #include "export/export.h"
+#include "profile/stack_id.h"
 #include "profile/when.h"
 
 enum { RULER = 57 };
@@ -108,7 +109,8 @@ static void put_failures(const struct profile *profile, FILE *file)
 	if (profile->failure_count)
 		fprintf(file, ", first %" PRIu64 " at uptime_s=%" PRIu64 ".%03u {%016" PRIx64 "}",
 			first->first_bytes, first->first_ns / 1000000000,
-			(unsigned)(first->first_ns / 1000000 % 1000), first->stack.id);
+			(unsigned)(first->first_ns / 1000000 % 1000),
+			stack_id(profile, &first->stack));
 	fputc('\n', file);
 }
 
@@ -231,8 +233,9 @@ static void put_entry(const struct writer *writer, const struct profile_stack *s
 	const struct profile_counts *counts = &stack->counts;
 	uint32_t node = stack->node, number = 0;
 
-	fprintf(file, "{%016" PRIx64 "} live:%" PRIu64 ", alloc:%" PRIu64 "/%" PRIu64, stack->id,
-		profile_live_bytes(counts), counts->alloc_bytes, counts->alloc_bytes);
+	fprintf(file, "{%016" PRIx64 "} live:%" PRIu64 ", alloc:%" PRIu64 "/%" PRIu64,
+		stack_id(profile, stack), profile_live_bytes(counts), counts->alloc_bytes,
+		counts->alloc_bytes);
 	fprintf(file, ", free:%" PRIu64 "/%" PRIu64 "\n", counts->free_bytes, counts->free_bytes);
 	if (stack->hook != FORMAT_NO_HOOK) {
 		fprintf(file, "  {%" PRIu32 "} ", number++);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "leaks/page.h"
+#include "profile/stack_id.h"
 #include "report/name.h"
 
 enum { SCHEMA = 1 };
@@ -84,7 +85,7 @@ static void put_stacks(struct json *json, const struct leaks_page *page, const u
 		if (!leaks_blocks(&page->leaks->stacks[stacks[i]]))
 			continue;
 		shown++;
-		snprintf(id, sizeof(id), "%016" PRIx64, stack->id);
+		snprintf(id, sizeof(id), "%016" PRIx64, stack_id(report->profile, stack));
 		json_object(json);
 		json_key_string(json, "id", id);
 		put_counts(json, &page->leaks->stacks[stacks[i]]);

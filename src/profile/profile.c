@@ -15,6 +15,7 @@
 #include "profile/given_names.h"
 #include "profile/read.h"
 #include "profile/running.h"
+#include "profile/stack_id.h"
 
 static const struct image_array threads_array = {FORMAT_THREADS, sizeof(struct format_thread),
 						 "threads", 0};
@@ -272,6 +273,7 @@ void profile_close(struct profile *profile)
 	if (!profile)
 		return;
 	given_names_free(profile->given);
+	stack_id_prefixes_free(profile->id_prefixes, profile->module_count);
 	for (unsigned i = 0; i < reader->owned_count; i++)
 		free(reader->owned[i]);
 	free(reader);

@@ -72,7 +72,6 @@ struct profile_realloc {
 };
 
 struct profile_stack {
-	uint64_t id;	 /* the {hash} of the log: equal across runs and address layouts */
 	uint32_t node;	 /* of the innermost frame */
 	uint32_t hook;	 /* enum format_hook, or FORMAT_NO_HOOK for a special one */
 	bool inexact;	 /* its figures are estimates */
@@ -135,6 +134,7 @@ struct profile_mark {
 };
 
 struct given_names;
+struct stack_id_prefix;
 
 struct profile {
 	const char *path; /* of the file */
@@ -180,6 +180,7 @@ struct profile {
 	uint32_t pin_count;
 	struct profile_failure *failures; /* by the time of the first one */
 	uint32_t failure_count;
+	struct stack_id_prefix **id_prefixes; /* stack_id.h's; NULL = ids take longer */
 	struct given_names *given; /* names that came with it: given_names.h; NULL = none */
 	char damage[256]; /* "" = none; else what is missing or wrong: the profile is partial */
 	uint32_t damage_count;	  /* how many findings there were */

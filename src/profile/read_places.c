@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/stack_id.h"
+
 static const struct image_array text_array = {FORMAT_TEXT, 1, "bytes of text", 0};
 static const struct image_array modules_array = {FORMAT_MODULES, sizeof(struct format_module),
 						 "modules", 1};
@@ -111,6 +113,9 @@ static bool set_modules(struct reader *reader, struct read_places *places)
 	if (!reader->profile.modules)
 		return false;
 	reader->profile.module_count = count;
+	reader->profile.id_prefixes = stack_id_prefixes_new(count);
+	if (!reader->profile.id_prefixes)
+		return false;
 	/* image_items() has a zero item after the last one: module 0 where there is none. */
 	for (uint32_t id = 0; id < count; id++)
 		set_module(reader, places, id);

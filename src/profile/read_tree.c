@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/stack_hash.h"
-#include "profile/read_hash.h"
 #include "profile/read_places.h"
 
 enum { TRIES = 4, NODES_START = 1024 };
@@ -28,7 +26,6 @@ static const struct image_array nodes_array = {FORMAT_NODES, sizeof(struct forma
 struct tree {
 	struct reader *reader;
 	struct read_places places;
-	struct read_hash hash;
 	struct format_node *raw;
 	uint32_t raw_count;
 	uint32_t *parents; /* by index in the file; NONE = not known yet */
@@ -190,18 +187,6 @@ static uint32_t take_path(struct tree *tree, uint32_t node)
 
 /* --- call stacks ----------------------------------------------------------------------------- */
 
-static uint64_t hash_stack(struct tree *tree, const struct profile_stack *stack)
-{
-	uint64_t hash = STACK_HASH_START;
-
-	if (stack->hook != FORMAT_NO_HOOK)
-		hash = stack_hash_string(hash, profile_hook_name(stack->hook));
-	for (uint32_t node = stack->node; node != 0; node = tree->nodes[node].parent)
-		hash = read_hash_frame(&tree->hash, hash,
-				       &tree->places.locations[tree->nodes[node].location]);
-	return hash;
-}
-
 /* What is read of a running process can be early by an event, and the size of a stale block is a guess; else, in a file, it
  * is damage. */
 static void make_consistent(struct tree *tree, struct profile_stack *stack)
@@ -259,10 +244,7 @@ static bool make_stack(struct tree *tree, uint32_t id, struct profile_stack *sta
 		.inexact = (flags & FORMAT_STACK_INEXACT) != 0,
 		.number = id,
 	};
-	if (stack->node == 0)
-		return false;
-	stack->id = hash_stack(tree, stack);
-	return true;
+	return stack->node != 0;
 }
 
 static bool take_stack(struct tree *tree, uint32_t id)
@@ -418,13 +400,11 @@ bool read_tree(struct reader *reader)
 
 	/* The root. */
 	done = done && read_places(reader, &tree.places) &&
-	       read_hash_begin(&tree.hash, &reader->profile) &&
 	       (take_node(&tree) == 0 && tree.count == 1) && take_stacks(&tree);
 	reader->profile.nodes = reader_own(reader, tree.nodes);
 	reader->profile.node_count = tree.count;
 	if (tree.places.reader)
 		read_places_end(&tree.places);
-	read_hash_end(&tree.hash);
 	free(tree.raw);
 	free(tree.parents);
 	free(tree.indexes);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profile/estimate.h"
+#include "profile/stack_id.h"
 #include "report/csv_field.h"
 #include "report/name.h"
 #include "report/report.h"
@@ -77,7 +78,7 @@ static void put_row(const struct report *report, uint32_t stack)
 	struct sites_counts under;
 
 	sites_stack(report->sites, stack, &under);
-	fprintf(file, "%016" PRIx64 ",%s,", from->id,
+	fprintf(file, "%016" PRIx64 ",%s,", stack_id(report->profile, from),
 		from->hook == FORMAT_NO_HOOK ? "" : profile_hook_name(from->hook));
 	put_site(report, stack, file);
 	fprintf(file, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64,

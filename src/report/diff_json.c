@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "profile/estimate.h"
+#include "profile/stack_id.h"
 #include "profile/when.h"
 #include "report/diff.h"
 
@@ -184,11 +185,13 @@ static void put_stack(struct json *json, const struct diff_page *page, const str
 
 	json_object(json);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const struct profile_stack *stacks = page->sides[side].profile->stacks;
+		const struct profile *profile = page->sides[side].profile;
+		uint32_t stack = row->stack[side];
 
-		if (row->stack[side] != DIFF_NONE)
-			snprintf(id, sizeof(id), "%016" PRIx64, stacks[row->stack[side]].id);
-		json_key_string(json, keys[side], row->stack[side] != DIFF_NONE ? id : NULL);
+		if (stack != DIFF_NONE)
+			snprintf(id, sizeof(id), "%016" PRIx64,
+				 stack_id(profile, &profile->stacks[stack]));
+		json_key_string(json, keys[side], stack != DIFF_NONE ? id : NULL);
 	}
 	put_row(json, page, row);
 	put_frames(json, &page->sides[shown],

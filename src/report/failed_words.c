@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "profile/stack_id.h"
 #include "profile/when.h"
 #include "report/json_parts.h"
 #include "report/name.h"
@@ -109,7 +110,7 @@ static void put_failure(struct json *json, const struct report *report,
 	const struct profile_stack *stack = &failure->stack;
 
 	json_object(json);
-	json_parts_hex(json, "id", stack->id);
+	json_parts_hex(json, "id", stack_id(report->profile, stack));
 	json_key_string(json, "entry",
 			stack->hook == FORMAT_NO_HOOK ? NULL : profile_hook_name(stack->hook));
 	json_key_uint(json, "count", failure->count);

@@ -13,6 +13,7 @@
 #include "profile/estimate.h"
 #include "profile/pinned.h"
 #include "profile/rss.h"
+#include "profile/stack_id.h"
 #include "profile/when.h"
 #include "profile/unseen.h"
 #include "report/failed_words.h"
@@ -316,7 +317,7 @@ static void put_stack(struct json *json, const struct report *report, uint32_t i
 	const struct profile_counts *counts = &stack->counts;
 
 	json_object(json);
-	json_parts_hex(json, "id", stack->id);
+	json_parts_hex(json, "id", stack_id(report->profile, stack));
 	json_key_string(json, "entry",
 			stack->hook == FORMAT_NO_HOOK ? NULL : profile_hook_name(stack->hook));
 	json_key_bool(json, "inexact", stack->inexact);

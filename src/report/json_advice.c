@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "profile/advice.h"
+#include "profile/stack_id.h"
 #include "report/json_parts.h"
 #include "report/name.h"
 
@@ -30,7 +31,8 @@ static void put_advice(struct json *json, const struct report *report, const str
 	json_object(json);
 	json_key_string(json, "kind", advice_name(advice->kind));
 	json_key_string(json, "function", function);
-	json_parts_hex(json, "stack_id", report->profile->stacks[advice->stack].id);
+	json_parts_hex(json, "stack_id",
+		       stack_id(report->profile, &report->profile->stacks[advice->stack]));
 	put_if(json, "gain_calls", !is_bytes, advice->gain);
 	put_if(json, "gain_bytes", is_bytes, advice->gain);
 	json_key(json, "share");

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "profile/stack_id.h"
 #include "report/name.h"
 
 /* 0 stands for "none" or "not known". */
@@ -69,7 +70,8 @@ static void put_verdict(struct json *json, const struct report *report,
 	json_object(json);
 	json_key_string(json, "class", trend_class_name(verdict->trend.class));
 	if (is_site)
-		json_parts_hex(json, "stack_id", report->profile->stacks[verdict->stack].id);
+		json_parts_hex(json, "stack_id",
+			       stack_id(report->profile, &report->profile->stacks[verdict->stack]));
 	else
 		json_key_string(json, "stack_id", NULL);
 	json_key_string(json, "function", function);

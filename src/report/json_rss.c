@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "profile/stack_id.h"
 #include "report/json_parts.h"
 #include "report/name.h"
 
@@ -104,7 +105,7 @@ static void put_row(struct json *json, const struct report *report, const struct
 	char *function = name_function_full(report, &name);
 
 	json_object(json);
-	json_parts_hex(json, "id", stack->id);
+	json_parts_hex(json, "id", stack_id(report->profile, stack));
 	json_key_string(json, "function", function);
 	json_key_uint(json, "pinned_bytes", pinned->stacks[index].bytes);
 	json_key_uint(json, "pages", pinned->stacks[index].pages);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "report/json_parts.h"
+#include "profile/stack_id.h"
 #include "report/mappings.h"
 
 static void put_counts(struct json *json, const struct profile_counts *counts)
@@ -29,7 +30,7 @@ static void put_stack(struct json *json, const struct report *mapped, uint32_t i
 	const struct profile_stack *stack = &mapped->profile->stacks[index];
 
 	json_object(json);
-	json_parts_hex(json, "id", stack->id);
+	json_parts_hex(json, "id", stack_id(mapped->profile, stack));
 	json_key_string(json, "entry",
 			stack->hook == FORMAT_NO_HOOK ? NULL : profile_hook_name(stack->hook));
 	put_counts(json, &stack->counts);

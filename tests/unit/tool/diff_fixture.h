@@ -240,10 +240,7 @@ static inline struct profile_stack *twin_stack(struct twin *twin, const char *fr
 		node = profile->node_count++;
 	}
 	assert_true(profile->stack_count < STACKS);
-	*stack = (struct profile_stack){.id = 0xab00 + profile->stack_count,
-					.node = node,
-					.hook = FORMAT_HOOK_MALLOC,
-					.counts = counts};
+	*stack = (struct profile_stack){.node = node, .hook = FORMAT_HOOK_MALLOC, .counts = counts};
 	profile->stack_count++;
 	profile->totals.alloc_bytes += counts.alloc_bytes;
 	profile->totals.alloc_count += counts.alloc_count;

@@ -214,7 +214,6 @@ static inline struct profile_stack *model_stack(struct model *model, uint32_t no
 	struct profile_counts *totals = &model->profile.totals;
 
 	model->stacks[index] = (struct profile_stack){
-		.id = 0xabc0000000000000 + index,
 		.node = node,
 		.hook = FORMAT_HOOK_MALLOC,
 		.number = index + 3,

@@ -24,6 +24,7 @@
 #include "profile/given_names.h"
 #include "profile/names.h"
 #include "profile/read.h"
+#include "profile/stack_id.h"
 #include "profile_fixture.h"
 
 static char folder[64];
@@ -194,7 +195,7 @@ static void comes_out_as_it_went_in(void **state)
 	assert_int_equal(profile->duration_ns, 5000);
 	assert_int_equal(profile->file_bytes, result.bytes);
 	assert_int_equal(profile->stack_count, 1);
-	assert_true(profile->stacks[0].id == original->stacks[0].id);
+	assert_true(stack_id(profile, profile->stacks) == stack_id(original, original->stacks));
 	assert_int_equal(profile->totals.alloc_bytes, 300);
 	assert_int_equal(profile->location_count, 4);
 	assert_true(given_names_all(profile));

@@ -22,6 +22,7 @@
 
 #include "profile/image_copy.h"
 #include "profile/read.h"
+#include "profile/stack_id.h"
 #include "profile_fixture.h"
 
 static char path[64];
@@ -49,7 +50,7 @@ static void compare_stacks(const struct profile *left, const struct profile *rig
 	assert_int_equal(left->node_count, right->node_count);
 	assert_int_equal(left->location_count, right->location_count);
 	for (uint32_t i = 0; i < left->stack_count; i++) {
-		assert_true(left->stacks[i].id == right->stacks[i].id);
+		assert_true(stack_id(left, &left->stacks[i]) == stack_id(right, &right->stacks[i]));
 		assert_int_equal(left->stacks[i].hook, right->stacks[i].hook);
 		assert_memory_equal(&left->stacks[i].counts, &right->stacks[i].counts,
 				    sizeof(left->stacks[i].counts));

@@ -220,7 +220,6 @@ static void add_site(struct world *world, unsigned site, enum spot spot, enum co
 			world->points[0][i].mapped_bytes = point->live_bytes;
 	}
 	world->stacks[site] = (struct profile_stack){
-		.id = site + 1,
 		.node = model_node(world->model, main, spot),
 		.hook = is_heap ? FORMAT_HOOK_MALLOC : FORMAT_HOOK_MMAP,
 		.number = site + 10,

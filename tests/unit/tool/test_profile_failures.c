@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "profile/stack_id.h"
 #include "profile_open.h"
 
 static uint32_t new_stack(struct fixture *f, uint32_t offset)
@@ -48,7 +49,8 @@ static void they_are_by_call_stack_and_time(void **state)
 	assert_int_equal(profile->stack_count, 1);
 	assert_int_equal(profile->failure_count, 2);
 	assert_int_equal(profile->failures[0].stack.number, b);
-	assert_int_equal(profile->failures[0].stack.id, profile->stacks[0].id);
+	assert_int_equal(stack_id(profile, &profile->failures[0].stack),
+			 stack_id(profile, profile->stacks));
 	assert_int_equal(profile->failures[0].count, 4);
 	assert_int_equal(profile->failures[0].bytes, 2016);
 	assert_int_equal(profile->failures[0].largest_bytes, 1001);

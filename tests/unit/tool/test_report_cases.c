@@ -430,11 +430,11 @@ static void test_csv(void **state)
 		      "id,entry,function,module,file,line,live_bytes,live_blocks,alloc_bytes,"
 		      "alloc_blocks,free_bytes,free_blocks,peak_bytes,peak_blocks,"
 		      "temporary_blocks,growth_bytes,inexact,frames\r\n"
-		      "abc0000000000004,malloc,\"walk<\"\"a\"\", b>??\",\"/srv/bin/server\",\"\",,"
+		      "879a4c9cd301a000,malloc,\"walk<\"\"a\"\", b>??\",\"/srv/bin/server\",\"\",,"
 		      "300,3,300,3,0,0,300,3,0,,0,"
 		      "\"walk<\"\"a\"\", b>??;walk<\"\"a\"\", b>??;walk<\"\"a\"\", b>??;main;"
 		      "__libc_start_main\"\r\n"
-		      "abc0000000000005,malloc,\"[truncated]\",\"\",\"\",,77,1,77,1,0,0,77,1,0,,0,"
+		      "0b851d94205c6ff3,malloc,\"[truncated]\",\"\",\"\",,77,1,77,1,0,0,77,1,0,,0,"
 		      "\"[truncated]\"\r\n");
 	spots[WALK] = before;
 	free(model);
@@ -450,12 +450,12 @@ static void test_json(void **state)
 		"\"kind\": \"growing\"",
 		"{\"class\": \"leak\", \"stack_id\": null, \"function\": null, "
 		"\"rate_bytes_per_s\": 1048576, \"since_ns\": 1000000000, \"confidence\": ",
-		"{\"class\": \"leak\", \"stack_id\": \"abc0000000000000\", "
+		"{\"class\": \"leak\", \"stack_id\": \"03191e04903bbc1e\", "
 		"\"function\": \"Session::remember\", \"rate_bytes_per_s\": 1048576, "
 		"\"since_ns\": 1000000000, \"confidence\": ",
 		"\"text\": \"ready\"",
 		"\"build_id\": \"deadbeef\"",
-		"\"id\": \"abc0000000000000\", \"entry\": \"malloc\", \"inexact\": false",
+		"\"id\": \"03191e04903bbc1e\", \"entry\": \"malloc\", \"inexact\": false",
 		"\"live_bytes\": 62914560, \"live_blocks\": 60",
 		"\"growth_bytes\": null, \"growth_over_ns\": null, \"samples\": null",
 		"\"site\": 1",

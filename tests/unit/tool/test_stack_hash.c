@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/stack_hash.h"
-#include "profile/read_hash.h"
+#include "profile/stack_id.h"
 
 /* FNV-1a, 64 bits, written once more. */
 static uint64_t fnv(const void *bytes, size_t size)
@@ -79,11 +79,11 @@ static void one_step_for_a_module_is_the_same(void **state)
 	};
 	struct profile profile = {.modules = modules, .module_count = 4};
 	struct profile_location special = {.special = "[truncated]"};
-	struct read_hash hash;
 	uint64_t value = STACK_HASH_START;
 
 	(void)state;
-	assert_true(read_hash_begin(&hash, &profile));
+	profile.id_prefixes = stack_id_prefixes_new(4);
+	assert_non_null(profile.id_prefixes);
 	for (unsigned i = 0; i < 4000; i++) {
 		const struct profile_module *module = &modules[i % 4];
 		struct profile_location location = {.module = i % 4, .offset = value >> i % 64};
@@ -96,11 +96,11 @@ static void one_step_for_a_module_is_the_same(void **state)
 		};
 		uint64_t expected = stack_hash_code(value, &frame);
 
-		value = read_hash_frame(&hash, value, &location);
+		value = stack_id_frame(&profile, value, &location);
 		assert_true(value == expected);
 	}
-	assert_true(read_hash_frame(&hash, 5, &special) == stack_hash_string(5, "[truncated]"));
-	read_hash_end(&hash);
+	assert_true(stack_id_frame(&profile, 5, &special) == stack_hash_string(5, "[truncated]"));
+	stack_id_prefixes_free(profile.id_prefixes, 4);
 }
 
 int main(void)
