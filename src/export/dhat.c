@@ -44,16 +44,19 @@ static uint64_t not_negative(int64_t value)
 }
 
 /* Of all blocks together: the mean of the sampled ones, each in the middle of its class, times their number. */
-static uint64_t lifetimes_us(const struct profile_stack *stack)
+static uint64_t lifetimes_us(const struct profile *profile, const struct profile_stack *stack)
 {
+	uint64_t lifetimes[FORMAT_CLASSES];
 	double sum = 0, count = 0;
 	unsigned i;
 
-	for (i = 0; stack->lifetimes && i < FORMAT_CLASSES; i++) {
+	if (!profile_lifetimes(profile, stack, lifetimes))
+		return 0;
+	for (i = 0; i < FORMAT_CLASSES; i++) {
 		double end = (double)(UINT64_C(1) << (FORMAT_LIFETIME_SHIFT + i));
 
-		sum += (double)stack->lifetimes[i] * (i ? end * 0.75 : end * 0.5);
-		count += (double)stack->lifetimes[i];
+		sum += (double)lifetimes[i] * (i ? end * 0.75 : end * 0.5);
+		count += (double)lifetimes[i];
 	}
 	sum = count > 0 ? sum / count * (double)stack->counts.alloc_count / NS_IN_US : 0;
 	return sum < 9e15 ? (uint64_t)sum : 0; /* a number that JavaScript can hold */
@@ -73,7 +76,7 @@ static void add(struct writer *writer, uint32_t index, struct point *point)
 	to->peak_bytes += (int64_t)peak;
 	to->peak_count += (int64_t)not_negative(from->peak_count);
 	point->max_bytes += max(max(peak, live), writer->max_sample[index]);
-	point->lifetimes_us += lifetimes_us(stack);
+	point->lifetimes_us += lifetimes_us(writer->profile, stack);
 }
 
 static void put_frames(struct writer *writer)

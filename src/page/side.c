@@ -80,7 +80,7 @@ static void add_counts(const struct column_of *of, uint64_t *values)
 			    profile->stack_count);
 	}
 	for (uint32_t i = 0; of->is_mapped && i < profile->stack_count; i++)
-		values[i] = profile->stacks[i].resident_bytes;
+		values[i] = profile->resident[i];
 	if (of->is_mapped)
 		columns_add(of->columns, column_name(of, "resident_bytes", name), values,
 			    profile->stack_count);
@@ -320,16 +320,6 @@ static void put_threads(const struct profile *profile, struct json *json)
 	json_end(json);
 }
 
-static const uint64_t *sizes_of(const struct profile_stack *stack)
-{
-	return stack->sizes;
-}
-
-static const uint64_t *lifetimes_of(const struct profile_stack *stack)
-{
-	return stack->lifetimes;
-}
-
 /* The site with the most in a class, as in a sentence. */
 static void put_most(const struct report *report, const struct histogram *histogram, unsigned class,
 		     struct json *json)
@@ -348,8 +338,7 @@ static void put_most(const struct report *report, const struct histogram *histog
 	free(text);
 }
 
-static void put_histogram(const struct report *report, const char *key,
-			  const uint64_t *(*of)(const struct profile_stack *stack),
+static void put_histogram(const struct report *report, const char *key, histogram_counts *of,
 			  struct json *json)
 {
 	struct histogram histogram;
@@ -474,8 +463,8 @@ void side_json(const struct side *side, struct json *json)
 	side_verdicts_json(report, side->stacks.sites, json);
 	put_marks(report->profile, json);
 	put_threads(report->profile, json);
-	put_histogram(report, "sizes", sizes_of, json);
-	put_histogram(report, "lifetimes", lifetimes_of, json);
+	put_histogram(report, "sizes", profile_sizes, json);
+	put_histogram(report, "lifetimes", profile_lifetimes, json);
 	put_rss(side, json);
 	put_mapped(side->mapped, json);
 	json_end(json);

@@ -53,10 +53,9 @@ static uint64_t less(uint64_t whole, uint64_t part)
 	return whole > part ? whole - part : 0;
 }
 
-static void add_reallocs(struct site_sums *sums, const struct profile_stack *stack)
+static void add_reallocs(struct site_sums *sums, const struct profile_stack *stack,
+			 const struct profile_realloc *reallocs)
 {
-	const struct profile_realloc *reallocs = stack->reallocs;
-
 	add_limited(&sums->moved, reallocs->moved_count);
 	add_limited(&sums->steps, reallocs->count);
 	add_limited(&sums->grown, less(stack->counts.alloc_count, reallocs->chained_count));
@@ -66,7 +65,10 @@ static void add_reallocs(struct site_sums *sums, const struct profile_stack *sta
 static void add_stack(const struct search *search, uint32_t index)
 {
 	const struct sites *sites = search->sites;
-	const struct profile_stack *stack = &sites->query.profile->stacks[index];
+	const struct profile *profile = sites->query.profile;
+	const struct profile_stack *stack = &profile->stacks[index];
+	const struct profile_realloc *reallocs = profile_reallocs(profile, stack);
+	uint64_t lifetimes[FORMAT_CLASSES];
 	uint32_t place = sites->of_stack[index];
 	uint32_t site = place == SITES_NONE ? SITES_NONE : sites->of_place[place];
 	struct site_sums *sums = site == SITES_NONE ? NULL : &search->sums[site];
@@ -78,12 +80,13 @@ static void add_stack(const struct search *search, uint32_t index)
 	add_limited(&sums->frees, stack->counts.free_count);
 	if (search->pinned)
 		add_gain(sums, ADVICE_SLACK, index, search->pinned->stacks[index].slack);
-	if (stack->reallocs) {
-		add_gain(sums, ADVICE_REALLOC, index, stack->reallocs->copied_bytes);
-		add_reallocs(sums, stack);
+	if (reallocs) {
+		add_gain(sums, ADVICE_REALLOC, index, reallocs->copied_bytes);
+		add_reallocs(sums, stack, reallocs);
 	}
-	for (unsigned i = 0; stack->lifetimes && i < FORMAT_CLASSES; i++)
-		add_limited(&sums->lifetimes[i], stack->lifetimes[i]);
+	if (profile_lifetimes(profile, stack, lifetimes))
+		for (unsigned i = 0; i < FORMAT_CLASSES; i++)
+			add_limited(&sums->lifetimes[i], lifetimes[i]);
 }
 
 static void find_wholes(struct search *search)

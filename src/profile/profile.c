@@ -154,7 +154,6 @@ static bool read_all(struct reader *reader)
 static void end_reading(struct reader *reader)
 {
 	image_close(&reader->image);
-	free(reader->counts);
 	free(reader->thread_counts);
 	free(reader->raw_stacks);
 	free(reader->raw_mappings);
@@ -276,6 +275,7 @@ void profile_close(struct profile *profile)
 	stack_id_prefixes_free(profile->id_prefixes, profile->module_count);
 	for (unsigned i = 0; i < reader->owned_count; i++)
 		free(reader->owned[i]);
+	free(profile->stacks);
 	free(reader);
 }
 

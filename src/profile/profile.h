@@ -71,16 +71,17 @@ struct profile_realloc {
 	uint64_t chained_bytes; /* what those old blocks had */
 };
 
+/* There may be a million of them, and most passes over a profile are passes over these: no member without need. */
 struct profile_stack {
-	uint32_t node;	 /* of the innermost frame */
-	uint32_t hook;	 /* enum format_hook, or FORMAT_NO_HOOK for a special one */
-	bool inexact;	 /* its figures are estimates */
-	uint32_t number; /* call-stack id in the file */
 	struct profile_counts counts;
-	uint64_t *sizes;	 /* [FORMAT_CLASSES]; NULL = none */
-	uint64_t *lifetimes;	 /* [FORMAT_CLASSES] of sampled blocks; NULL = none */
-	uint64_t resident_bytes; /* of memory that the program maps itself, at header.rss.time_ns */
-	const struct profile_realloc *reallocs; /* NULL = none */
+	uint32_t node; /* of the innermost frame */
+	/* These three are asked for by profile_sizes() and so on.  0 = none */
+	uint32_t sizes;	    /* as in struct format_stack */
+	uint32_t lifetimes; /* number in profile.histograms */
+	uint32_t reallocs;  /* number in profile.reallocs */
+	uint8_t hook;	    /* enum format_hook, or FORMAT_NO_HOOK for a special one */
+	bool inexact;	    /* its figures are estimates */
+	uint32_t number;    /* call-stack id in the file */
 };
 
 /* What one call stack asked for and did not get. */
@@ -176,7 +177,10 @@ struct profile {
 	bool is_mapped;		     /* it is such a one; then also: */
 	const struct profile *whole; /* that it is part of */
 	const uint32_t *records; /* by index of the call stack: its number among the file's FORMAT_MAPPINGS */
-	struct format_pin *pins; /* as recorded at the end */
+	const uint64_t *resident; /* likewise: its resident bytes at header.rss.time_ns */
+	const struct format_histogram *histograms; /* of sizes and lifetimes, as in the file; 0 is not used */
+	const struct profile_realloc *reallocs; /* 0 is not used */
+	struct format_pin *pins;		/* as recorded at the end */
 	uint32_t pin_count;
 	struct profile_failure *failures; /* by the time of the first one */
 	uint32_t failure_count;
@@ -197,6 +201,21 @@ static inline bool profile_maps(const struct profile *profile)
 /* False: the file is no profile, of a version that this program does not know, or cannot be read. */
 bool profile_open(const char *path, struct profile **profile, struct error *err);
 void profile_close(struct profile *profile);
+
+/* How many of a call stack's blocks were of which size class, for its counts.alloc_count as it is now.  False: it has none. */
+bool profile_sizes(const struct profile *profile, const struct profile_stack *stack,
+		   uint64_t counts[FORMAT_CLASSES]);
+
+/* How many sampled blocks of it lived how long.  False: none. */
+bool profile_lifetimes(const struct profile *profile, const struct profile_stack *stack,
+		       uint64_t counts[FORMAT_CLASSES]);
+
+/* NULL: none. */
+static inline const struct profile_realloc *profile_reallocs(const struct profile *profile,
+							     const struct profile_stack *stack)
+{
+	return stack->reallocs ? &profile->reallocs[stack->reallocs] : NULL;
+}
 
 /* What the findings in damage mean: "the file is cut off", "the file could not grow" or "the file is damaged". */
 const char *profile_damage_words(const struct profile *profile);

@@ -23,7 +23,7 @@ struct reader {
 	void *owned[READER_OWNED]; /* freed by profile_close() */
 	unsigned owned_count;
 	/* Only while it is being opened: */
-	struct profile_counts *counts; /* by call-stack id */
+	/* profile.stacks is by call-stack id until read_tree(): with figures and nothing else, so that these are there once only. */
 	uint32_t counts_limit;
 	struct profile_counts *thread_counts; /* by thread */
 	uint32_t threads_limit;
@@ -33,9 +33,10 @@ struct reader {
 	struct format_mapping *raw_mappings;
 	uint32_t mapping_limit; /* of them */
 	uint32_t mapping_count; /* call stacks of theirs, behind the last one in profile.stacks */
-	uint32_t *mapping_records; /* by their order: their numbers in raw_mappings */
-	uint32_t mapping_series;   /* likewise in profile.series */
-	struct profile *mapped;	   /* profile.mapped */
+	uint32_t *mapping_records;  /* by their order: their numbers in raw_mappings */
+	uint64_t *mapping_resident; /* likewise: their resident bytes */
+	uint32_t mapping_series;    /* likewise in profile.series */
+	struct profile *mapped;	    /* profile.mapped */
 	struct format_failure *raw_failures;
 	uint32_t failure_limit; /* of them */
 };
@@ -84,7 +85,7 @@ bool read_mappings_counts(const struct format_mapping *mapping, struct profile_c
 bool read_mapped(struct reader *reader);
 void read_mapped_renew(struct reader *reader);
 
-/* read_counts.c: counts, thread_counts and the header that they belong to. */
+/* read_counts.c: counts of profile.stacks, thread_counts and the header that they belong to. */
 bool read_counts(struct reader *reader);
 
 /* read_tree.c: modules, locations, stacks and nodes, and the texts of the header. */

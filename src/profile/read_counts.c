@@ -25,7 +25,8 @@ enum {
 /* No counter gets there: at 100 GB/s it would take 700 years. */
 #define LARGEST (UINT64_C(1) << 61)
 
-enum step { READ_FREES, READ_ALLOCS };
+/* Of a process that does not run one pass has the same result. */
+enum step { READ_FREES, READ_ALLOCS, READ_BOTH };
 
 struct pass {
 	struct reader *reader;
@@ -117,12 +118,13 @@ static void add_share(const struct pass *pass, const struct numbers *numbers,
 static void add_numbers(const struct pass *pass, const struct numbers *numbers,
 			struct profile_counts *counts)
 {
-	if (pass->step == READ_FREES) {
+	if (pass->step != READ_ALLOCS) {
 		add_limited(&counts->free_count, numbers->free_count);
 		add_limited(&counts->free_bytes, numbers->free_bytes);
 		add_limited(&counts->temporary_count, numbers->temporary_count);
-		return;
 	}
+	if (pass->step == READ_FREES)
+		return;
 	add_limited(&counts->alloc_count, numbers->alloc_count);
 	add_limited(&counts->alloc_bytes, numbers->alloc_bytes);
 	add_share(pass, numbers, counts);
@@ -152,6 +154,16 @@ static bool is_used(const struct format_counter *counter)
 		plain32(&counter->epoch)) != 0;
 }
 
+/* The number is the last member, and written first: so a page of new memory is written before it is read, which costs one page fault
+ * in place of two. */
+static struct profile_counts *stack_at(struct reader *reader, uint64_t id)
+{
+	struct profile_stack *stack = &reader->profile.stacks[id];
+
+	stack->number = (uint32_t)id;
+	return &stack->counts;
+}
+
 static void read_chunk(struct pass *pass, const struct format_counter *counters, uint64_t owner)
 {
 	struct reader *reader = pass->reader;
@@ -168,7 +180,7 @@ static void read_chunk(struct pass *pass, const struct format_counter *counters,
 		if (!is_used(&counters[i]))
 			continue;
 		if (first + i < reader->counts_limit)
-			read_counter(pass, &counters[i], &reader->counts[first + i],
+			read_counter(pass, &counters[i], stack_at(reader, first + i),
 				     &reader->thread_counts[thread]);
 		else
 			pass->wrong_counters++;
@@ -192,35 +204,56 @@ static void read_chunks(struct pass *pass, const struct format_chunk *chunks, ui
 	}
 }
 
-/* Makes room for counts up to limit; what is new is zero. */
-static bool grow(struct profile_counts **counts, uint32_t *limit, uint32_t wanted)
+/* An array with room for wanted items in place of limit; what is new is zero.  NULL: no memory, and items is as it was. */
+static void *grow(void *items, size_t size, uint32_t limit, uint32_t wanted)
+{
+	char *grown;
+
+	/* A zero page that nobody writes to is no memory. */
+	if (!items)
+		return calloc((size_t)wanted + 1, size);
+	grown = realloc(items, ((size_t)wanted + 1) * size);
+	if (grown)
+		memset(grown + limit * size, 0, (size_t)(wanted - limit) * size);
+	return grown;
+}
+
+static bool make_room_for_stacks(struct reader *reader, uint32_t wanted)
+{
+	struct profile_stack *grown;
+
+	if (reader->profile.stacks && wanted <= reader->counts_limit)
+		return true;
+	grown = grow(reader->profile.stacks, sizeof(*grown), reader->counts_limit, wanted);
+	if (!grown)
+		return false;
+	reader->profile.stacks = grown;
+	reader->counts_limit = wanted;
+	return true;
+}
+
+static bool make_room_for_threads(struct reader *reader, uint32_t wanted)
 {
 	struct profile_counts *grown;
 
-	if (*counts && wanted <= *limit)
+	if (reader->thread_counts && wanted <= reader->threads_limit)
 		return true;
-	if (!*counts) {
-		grown = calloc((size_t)wanted + 1, sizeof(*grown));
-	} else {
-		grown = realloc(*counts, ((size_t)wanted + 1) * sizeof(*grown));
-		if (grown)
-			memset(grown + *limit, 0, (size_t)(wanted - *limit) * sizeof(*grown));
-	}
+	grown = grow(reader->thread_counts, sizeof(*grown), reader->threads_limit, wanted);
 	if (!grown)
 		return false;
-	*counts = grown;
-	*limit = wanted;
+	reader->thread_counts = grown;
+	reader->threads_limit = wanted;
 	return true;
 }
 
 static bool make_room(struct reader *reader)
 {
 	const struct format_header *header = &reader->image.first->header;
+	uint32_t stacks = image_limit(&reader->image, &stacks_array, plain32(&header->stack_limit));
 
-	return grow(&reader->counts, &reader->counts_limit,
-		    image_limit(&reader->image, &stacks_array, plain32(&header->stack_limit))) &&
-	       grow(&reader->thread_counts, &reader->threads_limit,
-		    image_limit(&reader->image, &threads_array, plain32(&header->thread_count)));
+	return make_room_for_stacks(reader, stacks) &&
+	       make_room_for_threads(reader, image_limit(&reader->image, &threads_array,
+							 plain32(&header->thread_count)));
 }
 
 static bool run_pass(struct pass *pass)
@@ -235,7 +268,7 @@ static bool run_pass(struct pass *pass)
 	pass->wrong_counters = 0;
 	if (!image_refresh(&reader->image) || !make_room(reader))
 		return false;
-	if (pass->step == READ_FREES)
+	if (pass->step != READ_ALLOCS)
 		pass->peak_epoch = plain32(&reader->image.first->header.peak_epoch);
 	count = image_limit(&reader->image, &chunks_array,
 			    plain32(&reader->image.first->header.chunk_count));
@@ -250,7 +283,7 @@ static bool run_pass(struct pass *pass)
 
 static void clear(struct reader *reader)
 {
-	memset(reader->counts, 0, reader->counts_limit * sizeof(*reader->counts));
+	memset(reader->profile.stacks, 0, reader->counts_limit * sizeof(*reader->profile.stacks));
 	memset(reader->thread_counts, 0, reader->threads_limit * sizeof(*reader->thread_counts));
 }
 
@@ -267,24 +300,36 @@ static void report(const struct pass *pass)
 		damage_add(damage, "%u counters are impossible", pass->wrong_counters);
 }
 
-bool read_counts(struct reader *reader)
+static bool run_step(struct pass *pass, enum step step)
 {
-	struct pass pass = {.reader = reader};
-	const struct format_header *header;
+	pass->step = step;
+	return run_pass(pass);
+}
+
+/* Of a process that may run: again if a new epoch began meanwhile. */
+static bool run_steps(struct pass *pass)
+{
+	struct reader *reader = pass->reader;
 
 	for (int tries = 0; tries < TRIES; tries++) {
 		if (tries > 0)
 			clear(reader);
-		pass.step = READ_FREES;
-		if (!run_pass(&pass))
+		if (!run_step(pass, READ_FREES) || !run_step(pass, READ_ALLOCS) ||
+		    !image_refresh(&reader->image))
 			return false;
-		pass.step = READ_ALLOCS;
-		if (!run_pass(&pass) || !image_refresh(&reader->image))
-			return false;
-		header = &reader->image.first->header;
-		if (plain32(&header->peak_epoch) == pass.peak_epoch)
+		if (plain32(&reader->image.first->header.peak_epoch) == pass->peak_epoch)
 			break;
 	}
+	return true;
+}
+
+bool read_counts(struct reader *reader)
+{
+	struct pass pass = {.reader = reader};
+	bool done = reader->profile.is_live ? run_steps(&pass) : run_step(&pass, READ_BOTH);
+
+	if (!done)
+		return false;
 	report(&pass);
 	memcpy(&reader->profile.header, &reader->image.first->header,
 	       sizeof(reader->profile.header));

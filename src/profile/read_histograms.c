@@ -3,9 +3,10 @@
  * read_histograms.c - sizes and lifetimes of each call stack's blocks.
  *
  * A call stack whose blocks were all of one class has no histogram in the file; its count is that class.  With one, the first
- * class has what the others leave of the allocations.
+ * class has what the others leave of the allocations.  Numbers of histograms are checked when a profile is opened; what they mean
+ * is told when somebody asks for it: few views do, and written out it would be the largest part of a profile.
  */
-#include <stdlib.h>
+#include <string.h>
 
 #include "profile/read.h"
 
@@ -14,112 +15,105 @@
 static const struct image_array histograms_array = {
 	FORMAT_HISTOGRAMS, sizeof(struct format_histogram), "histograms", 1};
 
-struct histograms {
-	struct reader *reader;
-	struct format_histogram *raw;
-	uint32_t count;
-	uint64_t (*next)[FORMAT_CLASSES]; /* the next array to be given out */
-	uint32_t wrong;
-};
-
-static bool check_index(struct histograms *histograms, uint32_t index)
+static bool is_many(uint32_t sizes)
 {
-	if (index > 0 && index < histograms->count)
-		return true;
-	histograms->wrong++;
-	return false;
+	return (sizes & FORMAT_SIZES_MANY) != 0;
 }
 
+/* The class that has no count of its own. */
+static uint32_t first_class(uint32_t sizes)
+{
+	return is_many(sizes) ? sizes >> 24 & 0x7f : sizes - 1;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static bool is_possible(uint32_t sizes, uint32_t count)
+{
+	uint32_t index = sizes & INDEX_MASK;
+
+	return first_class(sizes) < FORMAT_CLASSES &&
+	       (!is_many(sizes) || (index > 0 && index < count));
+}
+
+/* Drops what leads to no histogram; returns how many that were. */
+static unsigned check(struct profile_stack *stack, uint32_t count)
+{
+	bool sizes = stack->sizes == 0 || is_possible(stack->sizes, count);
+	bool lifetimes = stack->lifetimes == 0 || stack->lifetimes < count;
+
+	if (!sizes)
+		stack->sizes = 0;
+	if (!lifetimes)
+		stack->lifetimes = 0;
+	return !sizes + !lifetimes;
+}
+
+bool read_histograms(struct reader *reader)
+{
+	struct profile *profile = &reader->profile;
+	uint32_t count, wrong = 0;
+
+	if (!image_refresh(&reader->image))
+		return false;
+	count = image_limit(&reader->image, &histograms_array,
+			    plain32(&reader->image.first->header.histogram_count));
+	profile->histograms = reader_own(reader,
+					 image_items(&reader->image, &histograms_array, count));
+	for (uint32_t i = 0; profile->histograms && i < profile->stack_count; i++)
+		wrong += check(&profile->stacks[i], count);
+	if (wrong > 0)
+		damage_add(&reader->image.damage, "%u histograms are missing", wrong);
+	return profile->histograms != NULL;
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
 /* Copies a histogram; returns its sum. */
-static uint64_t copy(const struct histograms *histograms, uint32_t index,
-		     uint64_t counts[FORMAT_CLASSES])
+static uint64_t copy(const struct format_histogram *histogram, uint64_t counts[FORMAT_CLASSES])
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < FORMAT_CLASSES; i++) {
 		counts[i] = 0;
-		add_limited(&counts[i], plain64(&histograms->raw[index].counts[i]));
+		add_limited(&counts[i],
+			    atomic_load_explicit(&histogram->counts[i], memory_order_relaxed));
 		add_limited(&sum, counts[i]);
 	}
 	return sum;
 }
 
-static void take_sizes(struct histograms *histograms, uint32_t sizes, struct profile_stack *stack)
+bool profile_sizes(const struct profile *profile, const struct profile_stack *stack,
+		   uint64_t counts[FORMAT_CLASSES])
 {
-	bool many = (sizes & FORMAT_SIZES_MANY) != 0;
-	uint32_t first = many ? sizes >> 24 & 0x7f : sizes - 1;
-	uint64_t *counts = *histograms->next;
-	uint64_t others = 0;
+	uint64_t all = stack->counts.alloc_count, others = 0;
+	uint32_t first = first_class(stack->sizes);
 
-	if (first >= FORMAT_CLASSES) {
-		histograms->wrong++;
-		return;
-	}
-	if (many) {
-		if (!check_index(histograms, sizes & INDEX_MASK))
-			return;
-		others = copy(histograms, sizes & INDEX_MASK, counts);
+	if (stack->sizes == 0)
+		return false;
+	memset(counts, 0, FORMAT_CLASSES * sizeof(*counts));
+	if (is_many(stack->sizes)) {
+		others = copy(&profile->histograms[stack->sizes & INDEX_MASK], counts);
 		others -= counts[first] < others ? counts[first] : others;
 	}
 	counts[first] = 0;
 	/* The others may have been counted after the allocations were read. */
-	for (unsigned i = 0; others > stack->counts.alloc_count; i++) {
-		uint64_t more = others - stack->counts.alloc_count;
+	for (unsigned i = 0; others > all; i++) {
+		uint64_t more = others - all;
 		uint64_t less = counts[i] < more ? counts[i] : more;
 
 		counts[i] -= less;
 		others -= less;
 	}
-	counts[first] = stack->counts.alloc_count - others;
-	stack->sizes = counts;
-	histograms->next++;
+	counts[first] = all - others;
+	return true;
 }
 
-static void take_lifetimes(struct histograms *histograms, uint32_t index,
-			   struct profile_stack *stack)
+bool profile_lifetimes(const struct profile *profile, const struct profile_stack *stack,
+		       uint64_t counts[FORMAT_CLASSES])
 {
-	if (!check_index(histograms, index))
-		return;
-	copy(histograms, index, *histograms->next);
-	stack->lifetimes = *histograms->next++;
-}
-
-static bool load(struct histograms *histograms)
-{
-	struct reader *reader = histograms->reader;
-	struct image *image = &reader->image;
-	size_t wanted = 0;
-
-	if (!image_refresh(image))
+	if (stack->lifetimes == 0)
 		return false;
-	histograms->count = image_limit(image, &histograms_array,
-					plain32(&image->first->header.histogram_count));
-	histograms->raw = image_items(image, &histograms_array, histograms->count);
-	for (uint32_t i = 0; i < reader->profile.stack_count; i++) {
-		struct format_stack *raw = &reader->raw_stacks[reader->profile.stacks[i].number];
-
-		wanted += (plain32(&raw->sizes) != 0) + (plain32(&raw->lifetimes) != 0);
-	}
-	histograms->next = reader_alloc(reader, wanted, sizeof(*histograms->next));
-	return histograms->raw && histograms->next;
-}
-
-bool read_histograms(struct reader *reader)
-{
-	struct histograms histograms = {.reader = reader};
-	bool done = load(&histograms);
-
-	for (uint32_t i = 0; done && i < reader->profile.stack_count; i++) {
-		struct profile_stack *stack = &reader->profile.stacks[i];
-		const struct format_stack *raw = &reader->raw_stacks[stack->number];
-
-		if (plain32(&raw->sizes) != 0)
-			take_sizes(&histograms, plain32(&raw->sizes), stack);
-		if (plain32(&raw->lifetimes) != 0)
-			take_lifetimes(&histograms, plain32(&raw->lifetimes), stack);
-	}
-	free(histograms.raw);
-	if (histograms.wrong > 0)
-		damage_add(&reader->image.damage, "%u histograms are missing", histograms.wrong);
-	return done;
+	copy(&profile->histograms[stack->lifetimes], counts);
+	return true;
 }

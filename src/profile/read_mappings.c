@@ -70,6 +70,7 @@ void read_mapped_renew(struct reader *reader)
 	mapped->is_mapped = true;
 	mapped->whole = profile;
 	mapped->records = reader->mapping_records;
+	mapped->resident = reader->mapping_resident;
 	mapped->points = points;
 	mapped->stacks = profile->stacks + profile->stack_count;
 	mapped->stack_count = reader->mapping_count;

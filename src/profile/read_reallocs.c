@@ -37,16 +37,18 @@ bool read_reallocs(struct reader *reader)
 	uint32_t count = image_limit(&reader->image, &reallocs_array,
 				     plain32(&profile->header.realloc_count));
 	struct format_realloc *raw = image_items(&reader->image, &reallocs_array, count);
-	struct profile_realloc *reallocs = reader_alloc(reader, count, sizeof(*reallocs));
+	struct profile_realloc *reallocs = reader_alloc(reader, (size_t)count + 1,
+							sizeof(*reallocs));
 
 	for (uint32_t i = 0; raw && reallocs && i < count; i++) {
 		struct profile_stack *stack = find_stack(reader, plain32(&raw[i].stack_id));
 
 		if (!stack)
 			continue;
-		take(&raw[i], &reallocs[i]);
-		stack->reallocs = &reallocs[i];
+		take(&raw[i], &reallocs[i + 1]);
+		stack->reallocs = i + 1;
 	}
+	profile->reallocs = reallocs;
 	free(raw);
 	return raw && reallocs;
 }

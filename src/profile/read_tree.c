@@ -247,14 +247,19 @@ static bool make_stack(struct tree *tree, uint32_t id, struct profile_stack *sta
 	return stack->node != 0;
 }
 
+/* Moves it to its place behind those before it: never past itself, as id 0 is not used. */
 static bool take_stack(struct tree *tree, uint32_t id)
 {
 	struct profile *profile = &tree->reader->profile;
 	struct profile_stack *stack = &profile->stacks[profile->stack_count];
+	const struct format_stack *raw = &tree->reader->raw_stacks[id];
+	struct profile_counts counts = profile->stacks[id].counts;
 
 	if (!make_stack(tree, id, stack))
 		return false;
-	stack->counts = tree->reader->counts[id];
+	stack->counts = counts;
+	stack->sizes = plain32(&raw->sizes);
+	stack->lifetimes = plain32(&raw->lifetimes);
 	make_consistent(tree, stack);
 	tree->reader->stack_index[id] = profile->stack_count++;
 	return true;
@@ -278,7 +283,7 @@ static bool take_mapping(struct tree *tree, uint32_t record)
 		return false;
 	if (!read_mappings_counts(mapping, &stack->counts) && !reader->profile.is_live)
 		tree->wrong_mappings++;
-	stack->resident_bytes = plain64(&mapping->resident_bytes);
+	reader->mapping_resident[reader->mapping_count] = plain64(&mapping->resident_bytes);
 	if (reader->stack_index[id] == NONE)
 		reader->stack_index[id] = index;
 	reader->mapping_records[reader->mapping_count++] = record;
@@ -290,10 +295,13 @@ static bool take_mappings(struct tree *tree)
 	struct reader *reader = tree->reader;
 
 	reader->mapping_records = reader_alloc(reader, reader->mapping_limit, sizeof(uint32_t));
-	for (uint32_t i = 0; reader->mapping_records && i < reader->mapping_limit; i++)
+	reader->mapping_resident = reader_alloc(reader, reader->mapping_limit, sizeof(uint64_t));
+	if (!reader->mapping_records || !reader->mapping_resident)
+		return false;
+	for (uint32_t i = 0; i < reader->mapping_limit; i++)
 		if (!take_mapping(tree, i))
 			return false;
-	return reader->mapping_records != NULL;
+	return true;
 }
 
 /* That of a call stack; made if it is the first one's.  NULL: no memory. */
@@ -343,24 +351,33 @@ static bool had_event(const struct profile_counts *counts)
 		counts->free_bytes) != 0;
 }
 
+/* Call stacks without events go, those that map memory come. */
+static bool fit_stacks(struct reader *reader)
+{
+	struct profile *profile = &reader->profile;
+	size_t count = (size_t)profile->stack_count + reader->mapping_limit;
+	struct profile_stack *stacks = realloc(profile->stacks,
+					       (count ? count : 1) * sizeof(*stacks));
+
+	if (stacks)
+		profile->stacks = stacks;
+	return stacks != NULL;
+}
+
 static bool take_stacks(struct tree *tree)
 {
 	struct reader *reader = tree->reader;
+	struct profile *profile = &reader->profile;
 	uint32_t limit = reader->stack_limit;
-	uint32_t count = 0;
 
-	for (uint32_t id = 1; id < limit; id++)
-		count += had_event(&reader->counts[id]);
-	reader->profile.stacks = reader_alloc(reader, (size_t)count + reader->mapping_limit,
-					      sizeof(*reader->profile.stacks));
 	reader->stack_index = malloc(((size_t)limit + 1) * sizeof(*reader->stack_index));
-	if (!reader->profile.stacks || !reader->stack_index)
+	if (!reader->stack_index)
 		return false;
 	memset(reader->stack_index, 0xff, limit * sizeof(*reader->stack_index));
 	for (uint32_t id = 1; id < limit; id++)
-		if (had_event(&reader->counts[id]) && !take_stack(tree, id))
+		if (had_event(&profile->stacks[id].counts) && !take_stack(tree, id))
 			return false;
-	return take_mappings(tree) && take_failures(tree);
+	return fit_stacks(reader) && take_mappings(tree) && take_failures(tree);
 }
 
 static bool load_stacks(struct reader *reader)

@@ -87,10 +87,10 @@ static uint64_t largest_block(const struct profile *profile)
 
 	for (uint32_t i = 0; i < profile->stack_count; i++) {
 		const struct profile_stack *stack = &profile->stacks[i];
-		unsigned count = stack->sizes ? FORMAT_CLASSES : 0;
-		uint64_t size = 0;
+		uint64_t sizes[FORMAT_CLASSES], size = 0;
+		unsigned count = profile_sizes(profile, stack, sizes) ? FORMAT_CLASSES : 0;
 
-		while (count && !stack->sizes[count - 1])
+		while (count && !sizes[count - 1])
 			count--;
 		if (count == FORMAT_CLASSES) /* it has no upper end */
 			size = stack->counts.alloc_bytes;
@@ -200,7 +200,7 @@ bool retained_find(const struct profile *profile, const struct rss *rss, struct 
 {
 	const uint64_t *lines = rss->lines.lines;
 	struct makeup makeup = makeup_of(rss);
-	struct quiet quiet = quiet_of(profile, rss);
+	struct quiet quiet;
 	struct held held;
 
 	*retained = (struct retained){.rss = *rss,
@@ -210,6 +210,7 @@ bool retained_find(const struct profile *profile, const struct rss *rss, struct 
 	if (profile->header.sample_bytes ||
 	    !is_enough(retained->free_bytes, retained->used_bytes, RETAINED_GROWING))
 		return false;
+	quiet = quiet_of(profile, rss);
 	held = hold_late(profile, &makeup, &quiet);
 	if (held.moments < MOMENTS_MIN || held.enough_ns < held.time_ns / 2 || !held.enough_ns)
 		return false;

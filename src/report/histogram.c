@@ -32,6 +32,7 @@ static void find_most(const struct report *report, const uint64_t *sums, struct 
 
 static bool sum(const struct report *report, histogram_counts *of, struct histogram *histogram)
 {
+	const struct profile *profile = report->profile;
 	const struct sites *sites = report->sites;
 	uint64_t *sums = calloc((size_t)sites->count * FORMAT_CLASSES + 1, sizeof(*sums));
 	uint32_t i;
@@ -40,10 +41,10 @@ static bool sum(const struct report *report, histogram_counts *of, struct histog
 	if (!sums)
 		return false;
 	*histogram = (struct histogram){0};
-	for (i = 0; i < report->profile->stack_count; i++) {
-		const uint64_t *counts = of(&report->profile->stacks[i]);
+	for (i = 0; i < profile->stack_count; i++) {
+		uint64_t counts[FORMAT_CLASSES];
 
-		if (!counts || sites->of_stack[i] == SITES_NONE)
+		if (sites->of_stack[i] == SITES_NONE || !of(profile, &profile->stacks[i], counts))
 			continue;
 		for (class = 0; class < FORMAT_CLASSES; class ++)
 			sums[(size_t)sites->of_place[sites->of_stack[i]] * FORMAT_CLASSES +

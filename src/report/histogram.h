@@ -13,8 +13,9 @@ struct histogram {
 	uint64_t total;
 };
 
-/* The numbers of a call stack by class; NULL: it has none. */
-typedef const uint64_t *histogram_counts(const struct profile_stack *stack);
+/* profile_sizes() or profile_lifetimes(). */
+typedef bool histogram_counts(const struct profile *profile, const struct profile_stack *stack,
+			      uint64_t counts[FORMAT_CLASSES]);
 
 /* Sums a histogram of the selected call stacks, and looks up the lines of the sites it names: the order of the sites is none then.  False:
  * no memory. */

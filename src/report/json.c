@@ -313,11 +313,13 @@ static void put_classes(struct json *json, const char *key, const uint64_t *coun
 
 static void put_stack(struct json *json, const struct report *report, uint32_t index)
 {
-	const struct profile_stack *stack = &report->profile->stacks[index];
+	const struct profile *profile = report->profile;
+	const struct profile_stack *stack = &profile->stacks[index];
 	const struct profile_counts *counts = &stack->counts;
+	uint64_t classes[FORMAT_CLASSES];
 
 	json_object(json);
-	json_parts_hex(json, "id", stack_id(report->profile, stack));
+	json_parts_hex(json, "id", stack_id(profile, stack));
 	json_key_string(json, "entry",
 			stack->hook == FORMAT_NO_HOOK ? NULL : profile_hook_name(stack->hook));
 	json_key_bool(json, "inexact", stack->inexact);
@@ -327,10 +329,10 @@ static void put_stack(struct json *json, const struct report *report, uint32_t i
 	json_key_int(json, "peak_bytes", counts->peak_bytes);
 	json_key_int(json, "peak_blocks", counts->peak_count);
 	json_key_uint(json, "temporary_blocks", counts->temporary_count);
-	put_bounds(json, report->profile, counts);
+	put_bounds(json, profile, counts);
 	json_parts_series(json, report, index);
-	put_classes(json, "sizes", stack->sizes);
-	put_classes(json, "lifetimes", stack->lifetimes);
+	put_classes(json, "sizes", profile_sizes(profile, stack, classes) ? classes : NULL);
+	put_classes(json, "lifetimes", profile_lifetimes(profile, stack, classes) ? classes : NULL);
 	json_parts_frames(json, report, stack);
 	json_end(json);
 }

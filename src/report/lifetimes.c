@@ -6,11 +6,6 @@
 #include "report/histogram.h"
 #include "report/report.h"
 
-static const uint64_t *lifetimes_of(const struct profile_stack *stack)
-{
-	return stack->lifetimes;
-}
-
 static const char *bound(unsigned class, char text[UNITS_SIZE])
 {
 	char duration[UNITS_SIZE];
@@ -32,7 +27,7 @@ bool view_lifetimes(struct report *report, struct error *err)
 
 	if (!report_refuse_interval(report, err))
 		return false;
-	if (!histogram_sum(report, lifetimes_of, &histogram))
+	if (!histogram_sum(report, profile_lifetimes, &histogram))
 		return error_set(err, "no memory for %u sites", report->sites->count);
 	head_print(report);
 	head_print_selection(report);

@@ -55,8 +55,7 @@ bool mappings_measure(struct report *mapped, struct error *err)
 
 uint64_t mappings_resident(const struct report *mapped, uint32_t stack)
 {
-	return mapped->resident ? mapped->resident[stack]
-				: mapped->profile->stacks[stack].resident_bytes;
+	return mapped->resident ? mapped->resident[stack] : mapped->profile->resident[stack];
 }
 
 static bool is_recorded(const struct profile *profile)

@@ -6,11 +6,6 @@
 #include "report/histogram.h"
 #include "report/report.h"
 
-static const uint64_t *sizes_of(const struct profile_stack *stack)
-{
-	return stack->sizes;
-}
-
 static const char *bound(unsigned class, char text[UNITS_SIZE])
 {
 	char bytes[UNITS_SIZE];
@@ -33,7 +28,7 @@ bool view_sizes(struct report *report, struct error *err)
 
 	if (!report_refuse_interval(report, err))
 		return false;
-	if (!histogram_sum(report, sizes_of, &histogram))
+	if (!histogram_sum(report, profile_sizes, &histogram))
 		return error_set(err, "no memory for %u sites", report->sites->count);
 	head_print(report);
 	head_print_selection(report);

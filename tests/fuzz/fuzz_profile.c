@@ -14,6 +14,7 @@
 #include "core/format.h"
 #include "profile/pinned.h"
 #include "profile/read.h"
+#include "profile/stack_id.h"
 
 enum { BLOCKS = 24 };
 
@@ -102,7 +103,7 @@ static void check_tree(const struct profile *profile)
 static void check_stack(const struct profile *profile, const struct profile_stack *stack)
 {
 	uint32_t steps = 0;
-	uint64_t sum = 0;
+	uint64_t classes[FORMAT_CLASSES], sum = 0;
 
 	require(stack->counts.free_bytes <= stack->counts.alloc_bytes);
 	require(stack->counts.free_count <= stack->counts.alloc_count);
@@ -111,10 +112,18 @@ static void check_stack(const struct profile *profile, const struct profile_stac
 	require(stack->node > 0 && stack->node < profile->node_count);
 	for (uint32_t node = stack->node; node != 0; node = profile->nodes[node].parent)
 		require(++steps < profile->node_count);
-	for (unsigned i = 0; i < FORMAT_CLASSES; i++)
-		sum += (stack->sizes ? stack->sizes[i] : 0) +
-		       (stack->lifetimes ? stack->lifetimes[i] : 0);
-	require(sum != 1 || stack->sizes || stack->lifetimes);
+	if (profile_sizes(profile, stack, classes))
+		for (unsigned i = 0; i < FORMAT_CLASSES; i++) {
+			require(classes[i] <= INT64_MAX);
+			add_limited(&sum, classes[i]);
+		}
+	/* More only if a histogram's own sum is no number. */
+	require(!stack->sizes || sum == stack->counts.alloc_count ||
+		(stack->sizes & FORMAT_SIZES_MANY && sum > stack->counts.alloc_count));
+	if (profile_lifetimes(profile, stack, classes))
+		for (unsigned i = 0; i < FORMAT_CLASSES; i++)
+			require(classes[i] <= INT64_MAX);
+	stack_id(profile, stack);
 }
 
 /* A second profile on the same nodes; what it has beside is the first one's. */

@@ -83,8 +83,7 @@ struct model {
 	struct profile_thread threads[2];
 	struct profile_mark marks[1];
 	struct format_pin pins[3];
-	uint64_t sizes[FORMAT_CLASSES];
-	uint64_t lifetimes[FORMAT_CLASSES];
+	struct format_histogram histograms[3];
 };
 
 struct names {
@@ -380,12 +379,14 @@ static inline void model_details(struct model *model)
 							   .free_count = 150,
 							   .temporary_count = 97};
 	model->marks[0] = (struct profile_mark){10 * SECOND, "ready"};
-	model->sizes[1] = 100;
-	model->sizes[3] = 1;
-	model->lifetimes[0] = 3;
-	model->lifetimes[FORMAT_CLASSES - 1] = 1;
-	model->stacks[2].sizes = model->sizes;
-	model->stacks[2].lifetimes = model->lifetimes;
+	model->histograms[1].counts[3] = 1;
+	model->histograms[2].counts[0] = 3;
+	model->histograms[2].counts[FORMAT_CLASSES - 1] = 1;
+	model->profile.histograms = model->histograms;
+	/* One in class 3, the others, and those of the next call stack, in class 1. */
+	model->stacks[2].sizes = FORMAT_SIZES_MANY | 1u << 24 | 1;
+	model->stacks[2].lifetimes = 2;
+	model->stacks[3].sizes = 1 + 1;
 	model->profile.threads = model->threads;
 	model->profile.thread_count = 2;
 	model->profile.marks = model->marks;

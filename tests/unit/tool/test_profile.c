@@ -418,6 +418,7 @@ static void histograms(void **state)
 	struct format_stack *raw;
 	const struct profile_stack *stack;
 	uint32_t one, many, none;
+	uint64_t classes[FORMAT_CLASSES];
 
 	(void)state;
 	fixture_begin(&f);
@@ -438,18 +439,21 @@ static void histograms(void **state)
 	histogram->counts[22] = 1;
 	profile = open_undamaged(&f);
 	stack = stack_of(profile, one);
-	assert_int_equal(stack->sizes[4], 11);
-	assert_int_equal(stack->sizes[0], 0);
-	assert_null(stack->lifetimes);
+	assert_true(profile_sizes(profile, stack, classes));
+	assert_int_equal(classes[4], 11);
+	assert_int_equal(classes[0], 0);
+	assert_false(profile_lifetimes(profile, stack, classes));
 	assert_false(stack->inexact);
 	stack = stack_of(profile, many);
-	assert_int_equal(stack->sizes[2], 63);
-	assert_int_equal(stack->sizes[5], 30);
-	assert_int_equal(stack->sizes[23], 7);
-	assert_int_equal(stack->lifetimes[0], 4);
-	assert_int_equal(stack->lifetimes[22], 1);
+	assert_true(profile_sizes(profile, stack, classes));
+	assert_int_equal(classes[2], 63);
+	assert_int_equal(classes[5], 30);
+	assert_int_equal(classes[23], 7);
+	assert_true(profile_lifetimes(profile, stack, classes));
+	assert_int_equal(classes[0], 4);
+	assert_int_equal(classes[22], 1);
 	assert_true(stack->inexact);
-	assert_null(stack_of(profile, none)->sizes);
+	assert_false(profile_sizes(profile, stack_of(profile, none), classes));
 	profile_close(profile);
 	fixture_end(&f);
 }

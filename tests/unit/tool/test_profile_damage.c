@@ -253,6 +253,7 @@ static void indexes_out_of_range(void **state)
 	struct fixture f;
 	struct profile *profile;
 	struct format_stack *stacks;
+	uint64_t classes[FORMAT_CLASSES];
 
 	(void)state;
 	fill(&f);
@@ -270,9 +271,9 @@ static void indexes_out_of_range(void **state)
 	assert_string_equal(
 		profile->locations[profile->nodes[profile->stacks[0].node].location].special,
 		"[truncated]");
-	assert_null(profile->stacks[3].sizes);
-	assert_null(profile->stacks[4].sizes);
-	assert_null(profile->stacks[5].lifetimes);
+	assert_false(profile_sizes(profile, &profile->stacks[3], classes));
+	assert_false(profile_sizes(profile, &profile->stacks[4], classes));
+	assert_false(profile_lifetimes(profile, &profile->stacks[5], classes));
 	assert_int_equal(profile->stacks[6].hook, FORMAT_NO_HOOK);
 	profile_close(profile);
 	fixture_end(&f);

@@ -87,7 +87,7 @@ static void it_is_beside_the_heap(void **state)
 	assert_int_equal(mapped->stacks[1].counts.free_bytes, 8192);
 	assert_int_equal(mapped->stacks[1].counts.alloc_count, 3);
 	assert_int_equal(mapped->stacks[1].counts.peak_bytes, 36864);
-	assert_int_equal(mapped->stacks[1].resident_bytes, 77);
+	assert_int_equal(mapped->resident[1], 77);
 	assert_int_equal(location_at(profile, mapped->stacks[1].node)->offset, 0x1000);
 	assert_int_equal(profile_live_bytes(&mapped->totals), 32768);
 	assert_int_equal(mapped->header.peak_bytes, 36864);

@@ -406,10 +406,10 @@ static void test_sizes(void **state)
 		model, &options,
 		"server (pid 4711), 29 Nov 10:31:02, 1 min so far                  pmem.4711.prof\n"
 		"\n"
-		"  Sizes of 101 blocks, all that were allocated; mean 267.1 KiB.\n"
+		"  Sizes of 200 blocks, all that were allocated; mean 267.1 KiB.\n"
 		"\n"
 		"                    blocks  share                    most from\n"
-		"      up to 16 B       100  >99 %  ################  parse_headers\n"
+		"      up to 16 B       199  >99 %  ################  parse_headers\n"
 		"      up to 32 B         0    0 %\n"
 		"      up to 64 B         1   <1 %  #                 parse_headers\n");
 	free(model);

@@ -165,8 +165,8 @@ static void test_one_large_block(void **state)
 {
 	struct course *course = course_new();
 	const struct rss rss = lines(50, 90, 0);
-	uint64_t sizes[FORMAT_CLASSES] = {[FORMAT_CLASSES - 1] = 1};
-	struct profile_stack stack = {.sizes = sizes, .counts = {.alloc_bytes = 100 * MIB}};
+	struct profile_stack stack = {.sizes = 1 + FORMAT_CLASSES - 1,
+				      .counts = {.alloc_bytes = 100 * MIB, .alloc_count = 1}};
 	struct retained retained;
 
 	(void)state;
@@ -177,8 +177,7 @@ static void test_one_large_block(void **state)
 	course->profile.stacks = &stack;
 	course->profile.stack_count = 1;
 	assert_false(retained_find(&course->profile, &rss, &retained));
-	sizes[10] = 1;
-	sizes[FORMAT_CLASSES - 1] = 0;
+	stack.sizes = 1 + 10;
 	assert_true(retained_find(&course->profile, &rss, &retained));
 	free(course);
 }

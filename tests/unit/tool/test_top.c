@@ -502,12 +502,14 @@ static void nothing_was_allocated(void **state)
 static struct profile *add_mapped(struct model *model)
 {
 	static struct profile mapped;
+	static const uint64_t resident[2];
 	static struct profile_stack stacks[2];
 
 	mapped = model->profile;
 	mapped.is_mapped = true;
 	mapped.stacks = stacks;
 	mapped.stack_count = 2;
+	mapped.resident = resident;
 	mapped.series_count = 0;
 	stacks[0] = model->stacks[0];
 	stacks[0].counts = (struct profile_counts){
