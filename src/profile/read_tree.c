@@ -3,8 +3,9 @@
  * read_tree.c - call stacks and the nodes that they lead through.
  *
  * Only call stacks with an event and the nodes on their paths are taken over, under new indexes.  In the file the
- * parent of a node stands at the end of its list of siblings; each list is followed once.  Lists lead to larger
- * indexes only and parents to smaller ones, which is checked: so there is no cycle.
+ * parent of a node stands at the end of its list of siblings.  Lists lead to larger indexes only and parents to
+ * smaller ones, which is checked: so there is no cycle.  In the copy of the file's nodes parents take the place of links, and new
+ * indexes that of code, so that a large tree needs no further arrays.
  *
  * All blocks of nodes are read, beyond node_count too: a list may lead there, to an entry that is complete.
  * They are read in ascending order, so that an entry is read after the link that leads to it.
@@ -17,7 +18,11 @@
 enum { TRIES = 4, NODES_START = 1024 };
 
 #define NONE UINT32_MAX
-#define BROKEN (UINT32_MAX - 1)
+
+/* Of a node whose parent was found: what link means then, beside FORMAT_LINK_STACK. */
+#define TAKEN FORMAT_LINK_PARENT /* it has a place in nodes: pc32 */
+#define PARENT FORMAT_LINK_INDEX
+#define BROKEN PARENT /* no node has this number */
 
 static const struct image_array stacks_array = {FORMAT_STACKS, sizeof(struct format_stack),
 						"call stacks", FORMAT_STACK_FIRST};
@@ -28,8 +33,6 @@ struct tree {
 	struct read_places places;
 	struct format_node *raw;
 	uint32_t raw_count;
-	uint32_t *parents; /* by index in the file; NONE = not known yet */
-	uint32_t *indexes; /* by index in the file: in nodes; 0 = not taken over (yet) */
 	struct profile_node *nodes;
 	uint32_t count;
 	uint32_t room;
@@ -42,6 +45,31 @@ struct tree {
 };
 
 /* --- nodes ----------------------------------------------------------------------------------- */
+
+static uint32_t link_of(const struct tree *tree, uint32_t node)
+{
+	return plain32(&tree->raw[node].link);
+}
+
+static void set_link(struct tree *tree, uint32_t node, uint32_t link)
+{
+	atomic_store_explicit(&tree->raw[node].link, link, memory_order_relaxed);
+}
+
+/* Replaces links by parents.  Backwards: what a link leads to is larger, and so has its parent already. */
+static void find_parents(struct tree *tree)
+{
+	for (uint32_t node = tree->raw_count; node-- > 0;) {
+		uint32_t link = link_of(tree, node);
+		uint32_t parent = link & FORMAT_LINK_INDEX;
+
+		if (!(link & FORMAT_LINK_PARENT))
+			parent = parent > node && parent < tree->raw_count
+					 ? link_of(tree, parent) & PARENT
+					 : BROKEN;
+		set_link(tree, node, (link & FORMAT_LINK_STACK) | parent);
+	}
+}
 
 /* Again if blocks of nodes came meanwhile: a link may lead there. */
 static bool load_nodes(struct tree *tree)
@@ -64,44 +92,8 @@ static bool load_nodes(struct tree *tree)
 	}
 	if (!tree->raw)
 		return false;
-	tree->parents = malloc(((size_t)tree->raw_count + 1) * sizeof(*tree->parents));
-	tree->indexes = calloc((size_t)tree->raw_count + 1, sizeof(*tree->indexes));
-	if (tree->parents)
-		memset(tree->parents, 0xff, tree->raw_count * sizeof(*tree->parents));
-	return tree->parents && tree->indexes;
-}
-
-/* Follows the list that node is in to an entry whose parent is known, or to its end.  Returns the parent. */
-static uint32_t follow(const struct tree *tree, uint32_t node, uint32_t *last)
-{
-	for (;;) {
-		uint32_t link = plain32(&tree->raw[node].link);
-		uint32_t next = link & FORMAT_LINK_INDEX;
-
-		*last = node;
-		if (tree->parents[node] != NONE)
-			return tree->parents[node];
-		if (link & FORMAT_LINK_PARENT)
-			return next;
-		if (next <= node || next >= tree->raw_count)
-			return BROKEN;
-		node = next;
-	}
-}
-
-/* The parent of a node below raw_count, or BROKEN. */
-static uint32_t parent_of(struct tree *tree, uint32_t node)
-{
-	uint32_t last;
-	uint32_t parent = follow(tree, node, &last);
-	uint32_t at = node;
-
-	while (at != last) {
-		tree->parents[at] = parent;
-		at = plain32(&tree->raw[at].link) & FORMAT_LINK_INDEX;
-	}
-	tree->parents[last] = parent;
-	return parent < node ? parent : BROKEN;
+	find_parents(tree);
+	return true;
 }
 
 /* Takes the next node; its index, or 0 if there is no memory. */
@@ -137,8 +129,13 @@ static uint32_t special_node(struct tree *tree, enum format_special special)
 
 static bool is_frame(const struct tree *tree, uint32_t node)
 {
-	return node != 0 && node < tree->raw_count &&
-	       !(plain32(&tree->raw[node].link) & FORMAT_LINK_STACK);
+	return node != 0 && node < tree->raw_count && !(link_of(tree, node) & FORMAT_LINK_STACK);
+}
+
+/* The place in nodes of a frame; 0: it was not taken over. */
+static uint32_t place_of(const struct tree *tree, uint32_t node)
+{
+	return link_of(tree, node) & TAKEN ? tree->raw[node].pc32 : 0;
 }
 
 /* Takes over one node of the file.  0: no memory. */
@@ -149,30 +146,32 @@ static uint32_t take_over(struct tree *tree, uint32_t node)
 	if (index == 0 ||
 	    !read_places_find(&tree->places, tree->raw[node].pc32, &tree->nodes[index].location))
 		return 0;
-	tree->indexes[node] = index;
+	tree->raw[node].pc32 = index;
+	set_link(tree, node, link_of(tree, node) | TAKEN);
 	return index;
 }
 
 /* The index of a frame of the file, taken over with all its callers.  0: no memory. */
 static uint32_t take_path(struct tree *tree, uint32_t node)
 {
-	uint32_t innermost = tree->indexes[node];
+	uint32_t innermost = place_of(tree, node);
 	uint32_t index, parent, above;
 
 	if (innermost != 0)
 		return innermost;
 	index = innermost = take_over(tree, node);
 	while (index != 0) {
-		parent = parent_of(tree, node);
+		parent = link_of(tree, node) & PARENT;
 		if (parent == 0)
 			return innermost;
-		if (!is_frame(tree, parent)) {
+		/* A caller comes before what it calls. */
+		if (parent >= node || !is_frame(tree, parent)) {
 			tree->broken++;
 			above = special_node(tree, FORMAT_SPECIAL_TRUNCATED);
 			tree->nodes[index].parent = above;
 			return above != 0 ? innermost : 0;
 		}
-		above = tree->indexes[parent];
+		above = place_of(tree, parent);
 		if (above != 0) {
 			tree->nodes[index].parent = above;
 			return innermost;
@@ -423,8 +422,6 @@ bool read_tree(struct reader *reader)
 	if (tree.places.reader)
 		read_places_end(&tree.places);
 	free(tree.raw);
-	free(tree.parents);
-	free(tree.indexes);
 	if (done)
 		report(&tree);
 	return done;
