@@ -200,6 +200,7 @@ static void group(struct sites *sites)
 {
 	for (uint32_t i = 0; i < sites->count; i++)
 		sites->of_place[sites->items[i].place] = SITES_NONE;
+	sites->sorted = SITES_KEYS;
 	sites->count = sites->stack_count = sites->untimed_count = 0;
 	sites->untimed_bytes = 0;
 	sites->totals = (struct sites_counts){0};
@@ -252,6 +253,30 @@ static int by_entry(const void *left, const void *right)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
+static struct entry entry_of(const struct sites *sites, uint32_t stack, enum sites_key key)
+{
+	struct sites_counts counts;
+
+	sites_stack(sites, stack, &counts);
+	return (struct entry){sites_value(&counts, key), counts.alloc_bytes, stack};
+}
+
+uint32_t sites_heaviest(const struct sites *sites, enum sites_key key)
+{
+	struct entry best = {.index = SITES_NONE};
+
+	for (uint32_t i = 0; i < sites->query.profile->stack_count; i++) {
+		struct entry entry;
+
+		if (sites->of_stack[i] == SITES_NONE)
+			continue;
+		entry = entry_of(sites, i, key);
+		if (best.index == SITES_NONE || by_entry(&entry, &best) < 0)
+			best = entry;
+	}
+	return best.index;
+}
+
 uint32_t *sites_stacks(const struct sites *sites, const struct site *site, enum sites_key key,
 		       uint32_t *count)
 {
@@ -264,14 +289,9 @@ uint32_t *sites_stacks(const struct sites *sites, const struct site *site, enum 
 		free(stacks);
 		return NULL;
 	}
-	for (i = 0; i < all; i++) {
-		struct sites_counts counts;
-
-		if (sites->of_stack[i] == SITES_NONE || (site && sites->of_stack[i] != site->place))
-			continue;
-		sites_stack(sites, i, &counts);
-		entries[n++] = (struct entry){sites_value(&counts, key), counts.alloc_bytes, i};
-	}
+	for (i = 0; i < all; i++)
+		if (sites->of_stack[i] != SITES_NONE && (!site || sites->of_stack[i] == site->place))
+			entries[n++] = entry_of(sites, i, key);
 	qsort(entries, n, sizeof(*entries), by_entry);
 	for (i = 0; i < n; i++)
 		stacks[i] = entries[i].index;
@@ -297,19 +317,19 @@ static void find_heaviest(struct sites *sites, enum sites_key key)
 	for (i = 0; i < sites->count; i++)
 		sites->items[i].heaviest = SITES_NONE;
 	for (i = 0; i < sites->query.profile->stack_count; i++) {
-		struct sites_counts counts, best;
+		struct sites_counts counts;
 		struct site *site;
+		int64_t value;
 
 		if (sites->of_stack[i] == SITES_NONE)
 			continue;
 		site = &sites->items[sites->of_place[sites->of_stack[i]]];
 		sites_stack(sites, i, &counts);
-		if (site->heaviest != SITES_NONE) {
-			sites_stack(sites, site->heaviest, &best);
-			if (sites_value(&counts, key) <= sites_value(&best, key))
-				continue;
-		}
+		value = sites_value(&counts, key);
+		if (site->heaviest != SITES_NONE && value <= site->heaviest_value)
+			continue;
 		site->heaviest = i;
+		site->heaviest_value = value;
 	}
 }
 
@@ -417,13 +437,19 @@ bool sites_refine_stacks(struct sites *sites, const bool *marked)
 /* Looks up lines and inlined functions of the sites that are due.  False: none was. */
 static bool refine(struct sites *sites, const struct due *due)
 {
-	uint32_t count = sites->query.profile->stack_count;
-	bool *marked = calloc((size_t)count + 1, sizeof(*marked));
+	uint32_t count = sites->query.profile->stack_count, i;
+	bool *marked;
 	bool any;
 
+	/* Sites are fewer than call stacks. */
+	for (i = 0; i < sites->count && !is_due(due, &sites->items[i]); i++)
+		;
+	if (i == sites->count)
+		return false;
+	marked = calloc((size_t)count + 1, sizeof(*marked));
 	if (!marked)
 		return false;
-	for (uint32_t i = 0; i < count; i++)
+	for (i = 0; i < count; i++)
 		marked[i] = is_rough(sites, i) && is_due(due, site_of(sites, i));
 	any = sites_refine_stacks(sites, marked);
 	free(marked);
@@ -450,6 +476,9 @@ void sites_refine(struct sites *sites, unsigned keys)
 void sites_sort(struct sites *sites, enum sites_key key)
 {
 	sites_refine(sites, 1u << key);
+	if (sites->sorted == key)
+		return;
+	sites->sorted = key;
 	if (sites->count)
 		qsort_r(sites->items, sites->count, sizeof(*sites->items), by_key, &key);
 	for (uint32_t i = 0; i < sites->count; i++)

@@ -59,6 +59,7 @@ struct site {
 	uint32_t place; /* places_get() */
 	uint32_t stack_count;
 	uint32_t heaviest; /* index in stacks: the one with the most of the key sorted by; live at first */
+	int64_t heaviest_value; /* what it has of that */
 	uint32_t rough_count; /* of its call stacks those whose lines and inlined functions were not looked up */
 	bool inexact; /* one of its call stacks is */
 	struct sites_counts counts;
@@ -94,6 +95,7 @@ struct sites {
 	uint32_t stack_count; /* selected */
 	uint32_t untimed_count; /* of them those that the timeline does not show: their growth counts as 0 */
 	uint64_t untimed_bytes; /* their live bytes at the end */
+	enum sites_key sorted;	/* SITES_KEYS: the order is none */
 	uint32_t *of_stack;	/* place of the site by call stack; SITES_NONE: not selected */
 	bool *is_rough;		/* by call stack */
 	uint32_t *of_place;	/* index in items by place; SITES_NONE: no site */
@@ -134,6 +136,9 @@ struct sites_grower {
 /* The site that makes most of the growth of the query's interval: one answer for all who name it.  False: none grew.
  * sites_refine() by SITES_GROWTH, or sites_sort(), comes before. */
 bool sites_find_grower(const struct sites *sites, struct sites_grower *grower);
+
+/* The selected call stack with the most of the key, as sites_stacks() has it first; SITES_NONE: there is none. */
+uint32_t sites_heaviest(const struct sites *sites, enum sites_key key);
 
 /* The selected call stacks of one site (NULL: of all), largest first: array of *count indexes in stacks,
  * to be freed; NULL: no memory. */

@@ -2,8 +2,6 @@
 /*
  * peak.c - what the heap consisted of when it was largest.
  */
-#include <stdlib.h>
-
 #include "profile/when.h"
 #include "report/head.h"
 #include "report/page.h"
@@ -33,7 +31,7 @@ static void print_intro(const struct report *report)
 
 bool view_peak(struct report *report, struct error *err)
 {
-	uint32_t count, *stacks = NULL;
+	uint32_t stack;
 	struct sites_counts counts;
 	char bytes[UNITS_SIZE];
 
@@ -44,16 +42,13 @@ bool view_peak(struct report *report, struct error *err)
 	head_print_selection(report);
 	print_intro(report);
 	table_print(report, report->options->top ? report->options->top : SITES);
-	stacks = sites_stacks(report->sites, NULL, SITES_PEAK, &count);
-	if (!stacks)
-		return error_set(err, "no memory for the call stacks");
-	if (count) {
-		sites_stack(report->sites, stacks[0], &counts);
+	stack = sites_heaviest(report->sites, SITES_PEAK);
+	if (stack != SITES_NONE) {
+		sites_stack(report->sites, stack, &counts);
 		fprintf(report->out->file, "\n  The heaviest call stack at the peak (%s):\n",
 			report_value(report, SITES_PEAK, counts.peak_bytes, bytes));
-		stack_print(report, stacks[0], FRAMES);
+		stack_print(report, stack, FRAMES);
 		source_print(report, &report->sites->items[0]);
 	}
-	free(stacks);
 	return true;
 }

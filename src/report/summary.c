@@ -5,8 +5,6 @@
  * It fits into 80 x 24 with a line left for the shell's prompt: what stands above and below the table is written first, and
  * table and call stack get the lines that remain.  --top, --source and --all-frames ask for more than a page.
  */
-#include <stdlib.h>
-
 #include "report/head.h"
 #include "report/mappings.h"
 #include "report/page.h"
@@ -57,20 +55,17 @@ static void print_heaviest(struct report *report, unsigned lines)
 	const struct sites *sites = report->sites;
 	int64_t value, total = sites_value(&sites->totals, report->key);
 	char share[UNITS_SIZE], text[UNITS_SIZE];
-	uint32_t count, *stacks = sites_stacks(sites, NULL, report->key, &count);
+	uint32_t stack = total > 0 ? sites_heaviest(sites, report->key) : SITES_NONE;
 	struct sites_counts counts;
 
-	if (!stacks || !count || total <= 0) {
-		free(stacks);
+	if (stack == SITES_NONE)
 		return;
-	}
-	sites_stack(sites, stacks[0], &counts);
+	sites_stack(sites, stack, &counts);
 	value = sites_value(&counts, report->key);
 	fprintf(report->out->file, "\n%*sThe heaviest call stack, %s of %s (%s):\n", INDENT, "",
 		units_share(value > 0 ? (uint64_t)value : 0, (uint64_t)total, share),
 		report_key_words(report->key), report_value(report, report->key, value, text));
-	stack_print(report, stacks[0], lines);
-	free(stacks);
+	stack_print(report, stack, lines);
 }
 
 /* Table and call stack in what two more lines, for the empty line and the head of the stack, leave. */
