@@ -5,10 +5,13 @@
 #
 #   bench/report.sh [BUILD [DEPTH]]     default build, 30
 #
-# Records two programs: cc1plus, which compiles a C++ file of DEPTH nested templates with -O2 and has no debug
-# information, and bench/many_paths.py's program, built with -g, whose sites are inlined functions.  Reports on each profile
-# five times, as root with dropped page caches, in turn with heaptrack_print on heaptrack's own recording of the same
-# program if heaptrack is installed.  Prints nodes, bytes on disk, and for each report seconds and KiB.
+# Records three programs: cc1plus, which compiles a C++ file of DEPTH nested templates with -O2 and has no debug
+# information, bench/many_paths.py's program, built with -g, whose sites are inlined functions, and, if there is rustc,
+# bench/stacks.rs's, which has a million call stacks.  Reports on each profile five times, as root with dropped page caches, in
+# turn with heaptrack_print on heaptrack's own recording of the same program if heaptrack is installed (not of the last one, which
+# heaptrack does not finish).  Prints nodes, bytes on disk, and for each report seconds and KiB.
+#
+#   BEFORE=PATH bench/report.sh ...     reports with this pmem too, in turn
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$root/build}" && pwd)
@@ -61,21 +64,23 @@ timed() {
 	END
 }
 
-# compare NAME ONLY COMMAND...: records the program called ONLY in both ways, and reports.
+# compare NAME PEER ONLY COMMAND...: records the program called ONLY, by PEER ("heaptrack" or nothing) too, and reports.
 compare() {
 	echo "$1:"
-	only=$2
-	shift 2
+	peer=$2
+	only=$3
+	shift 3
 	rm -f ./*.prof heaptrack.*
 	"$build/pmem" run -q --no-log --only "$only" -- "$@"
 	profile=$(ls -S ./*.prof | head -1)
 	"$build/pmem" info "$profile" | grep -E 'contents|disk'
 	recording=
-	if command -v heaptrack >/dev/null; then
+	if [ -n "$peer" ] && command -v heaptrack >/dev/null; then
 		heaptrack -o heaptrack "$@" >/dev/null 2>&1 || true
 		recording=$(ls -S heaptrack.* 2>/dev/null | head -1)
 	fi
 	for _ in 1 2 3 4 5; do
+		[ -z "${BEFORE-}" ] || timed "$BEFORE" report "$profile"
 		timed "$build/pmem" report "$profile"
 		[ -z "$recording" ] || timed heaptrack_print "$recording"
 	done
@@ -83,7 +88,11 @@ compare() {
 
 compiler=$(g++ -print-prog-name=cc1plus)
 g++ -std=c++17 -E big.cc -o big.ii
-compare "cc1plus, no debug information" cc1plus "$compiler" -quiet -std=c++17 -O2 big.ii -o /dev/null
+compare "cc1plus, no debug information" heaptrack cc1plus "$compiler" -quiet -std=c++17 -O2 big.ii -o /dev/null
 python3 "$root/bench/many_paths.py" >paths.c
 gcc -g -O1 -o paths paths.c
-compare "many paths, inlined functions" paths ./paths
+compare "many paths, inlined functions" heaptrack paths ./paths
+if command -v rustc >/dev/null; then
+	rustc -O -o stacks "$root/bench/stacks.rs"
+	compare "a million call stacks" "" stacks ./stacks
+fi
