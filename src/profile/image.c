@@ -18,6 +18,7 @@
 
 enum {
 	INDEX_SLACK = 64, /* blocks that are kept in memory leave gaps; how many more are no damage */
+	READ_AHEAD = 128 * 1024, /* no less than what the kernel reads ahead on its own */
 };
 
 #define INDEX_MASK ((1u << FORMAT_INDEX_BITS) - 1)
@@ -119,6 +120,8 @@ static void enter(struct image *image, uint32_t entry, uint32_t number)
 		return;
 	}
 	*block = number;
+	if (((uint64_t)number + 1) * FORMAT_BLOCK_SIZE > image->used)
+		image->used = ((uint64_t)number + 1) * FORMAT_BLOCK_SIZE;
 	if (index >= image->counts[kind])
 		image->counts[kind] = index + 1;
 }
@@ -266,6 +269,14 @@ static int open_regular(const char *path, struct error *err)
 	return -1;
 }
 
+/* Blocks of one kind lie all over the file, and what is read of it is most of it: so it is asked for as a whole, and comes from the
+ * disk while the first parts are looked at.  In pieces, because the kernel takes one request for the beginning of a large one only. */
+static void read_ahead(const struct image *image)
+{
+	for (uint64_t at = 0; at < image->used; at += READ_AHEAD)
+		posix_fadvise(image->fd, (off_t)at, READ_AHEAD, POSIX_FADV_WILLNEED);
+}
+
 bool image_open(struct image *image, const char *path, struct error *err)
 {
 	struct error reason = {""};
@@ -273,8 +284,10 @@ bool image_open(struct image *image, const char *path, struct error *err)
 	*image = (struct image){.fd = open_regular(path, err), .damage = image->damage};
 	if (image->fd < 0)
 		return false;
-	if (look_at_size(image) && begin(image, &reason))
+	if (look_at_size(image) && begin(image, &reason)) {
+		read_ahead(image);
 		return true;
+	}
 	error_set(err, "%s: %s", path, reason.text[0] ? reason.text : "cannot be read");
 	image_close(image);
 	return false;

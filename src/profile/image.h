@@ -30,6 +30,7 @@ struct image {
 	int fd;		      /* -1: bytes */
 	const uint8_t *bytes; /* not owned */
 	uint64_t size;	      /* of the file, when last looked at */
+	uint64_t used;	      /* the last block that means anything ends here */
 	struct damage damage;
 	bool grows; /* its process runs: image_refresh() looks again */
 	bool quiet; /* nothing is reported: what seems missing may only have come meanwhile */
