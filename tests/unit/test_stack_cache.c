@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * test_stack_cache.c - whole call stacks are found again while every word that proves them holds.
- *
- * Call stacks are made by hand: words in memory that stand for return addresses and saved registers.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,128 +17,13 @@
 
 #include "libpmem/histogram.h"
 #include "libpmem/loss.h"
-#include "libpmem/process.h"
-#include "libpmem/stack_cache.h"
 #include "tests/unit/memory_limit.h"
-#include "tests/unit/store_reset.h"
+#include "tests/unit/stack_cache_fixture.h"
 
 enum {
-	WORDS = 1 << 16,
-	CHECKS_MAX = STACK_CACHE_CHECKS_MAX + 2,
 	LENGTH_MAX = STACK_CACHE_CHECKS_MAX - 32, /* of a call stack that fits, on a few pages */
 	PAGE = 4096,
-	IDS = 100000,
-	HITS_MIN = STACK_CACHE_MISSES / 2, /* for so many misses, or a set rests: */
-	REST = 64,
-	RESTS_MAX = 6,
 };
-
-_Atomic uint32_t unwind_mappings;
-
-static struct format_stack stacks[IDS];
-static uintptr_t words[WORDS]; /* the stack */
-static struct stack_cache cache;
-static struct stack_check_group checks[CHECKS_MAX / STACK_CHECK_GROUP + 1];
-static struct unwind_frame leaf;
-static struct unwind unwind = {.frames = &leaf, .checks = checks, .count = 1};
-
-/* A broken ASSERT(). */
-void process_stop(void)
-{
-	fail();
-}
-
-struct format_stack *tree_stack(uint32_t id)
-{
-	return &stacks[id];
-}
-
-static int begin(void **state)
-{
-	size_t i;
-
-	(void)state;
-	for (i = 0; i < WORDS; i++)
-		words[i] = 0x400000 + i * 16;
-	unwind.flags = 0;
-	unwind.mappings = 0;
-	unwind_mappings = 0;
-	store_reset();
-	stack_check_gathers = false;
-	return !stack_cache_init(&cache);
-}
-
-static struct format_counter *counter_of(uint32_t id)
-{
-	return (struct format_counter *)(uintptr_t)(0x1000 + 8 * (uintptr_t)id);
-}
-
-/* A call stack whose innermost return address is words[at]; the words behind it, count of them, prove it. */
-static void describe(uint32_t at, uint32_t count, uint32_t hook)
-{
-	uint32_t i;
-
-	for (i = 0; i <= count; i++)
-		stack_check_set(checks, count - i, (uintptr_t)&words[at + i], words[at + i]);
-	leaf = (struct unwind_frame){
-		.slot = (uintptr_t)&words[at], .ra = words[at], .check_end = count + 1};
-	unwind.hook = hook;
-}
-
-static bool miss(uint32_t at, uint32_t hook, uint32_t id)
-{
-	const struct stack_cache_entry found = {.slot = (uintptr_t)&words[at],
-						.key = words[at] |
-						       (uintptr_t)hook << STACK_CACHE_HOOK_SHIFT,
-						.stack_id = id};
-
-	return stack_cache_miss(&cache, &found);
-}
-
-static void put(uint32_t at, uint32_t count, uint32_t hook, uint32_t id)
-{
-	describe(at, count, hook);
-	miss(at, hook, id);
-	stack_cache_put(&cache, &unwind, id, counter_of(id));
-}
-
-/* The id found at words[at]; 0 = none. */
-static uint32_t find(uint32_t at, uint32_t hook)
-{
-	struct stack_cache_entry *entry = stack_cache_find(&cache, &words[at - 1], hook);
-
-	if (!entry)
-		entry = stack_cache_find_unclean(&cache, &words[at - 1], hook);
-	if (!entry)
-		return 0;
-	assert_ptr_equal(entry->counter, counter_of(entry->stack_id));
-	return entry->stack_id;
-}
-
-/* True if call stacks at the two places compete for the same entries.  Forgets all entries. */
-static bool share_a_set(uint32_t a, uint32_t b)
-{
-	unsigned i;
-
-	if (a == b)
-		return true;
-	stack_cache_flush(&cache);
-	put(a, 1, 0, 1);
-	assert_int_equal(find(a, 0), 1); /* also ends the misses in a row */
-	for (i = 0; i < STACK_CACHE_WAYS; i++) {
-		put(b, 1, 0, 2);
-		assert_int_equal(find(b, 0), 2);
-	}
-	return find(a, 0) == 0;
-}
-
-/* The first place from at on whose call stacks go to the same set as those of words[1]. */
-static uint32_t same_set(uint32_t at)
-{
-	while (!share_a_set(1, at))
-		at++;
-	return at;
-}
 
 /* The sets of places first, first + step ...: each gets the number of the first one in its set. */
 static void number_sets(uint32_t *numbers, uint32_t count, uint32_t first, uint32_t step)
@@ -181,12 +64,12 @@ static void every_check_counts(void **state)
 	for (c = 0; c < sizeof(counts) / sizeof(*counts); c++) {
 		put(50, counts[c], 1, 100 + c);
 		for (i = 1; i <= counts[c]; i++) {
-			words[50 + i]++;
+			stack_words[50 + i]++;
 			assert_int_equal(find(50, 1), 0);
-			words[50 + i]--;
+			stack_words[50 + i]--;
 			assert_int_equal(find(50, 1), 100 + c);
 		}
-		words[50 + counts[c] + 1]++; /* beyond it */
+		stack_words[50 + counts[c] + 1]++; /* beyond it */
 		assert_int_equal(find(50, 1), 100 + c);
 		stack_cache_flush(&cache);
 		assert_int_equal(find(50, 1), 0);
@@ -200,25 +83,25 @@ static void the_key_counts(void **state)
 	(void)state;
 	put(10, 5, 2, 7);
 	for (i = 1; i < 200; i++) { /* some of them in the same set */
-		words[10] += i;
+		stack_words[10] += i;
 		assert_int_equal(find(10, 2), 0);
-		words[10] -= i;
+		stack_words[10] -= i;
 		assert_int_equal(find(10, 2 + (uint32_t)i % 50 + 1), 0);
 	}
 	assert_int_equal(find(10, 2), 7);
 	assert_int_equal(find(10, 3), 0); /* another entry point */
 	assert_int_equal(find(11, 2), 0);
-	words[10] += 16; /* another call */
+	stack_words[10] += 16; /* another call */
 	assert_int_equal(find(10, 2), 0);
 	put(10, 5, 2, 8);
 	assert_int_equal(find(10, 2), 8);
-	words[10] -= 16;
+	stack_words[10] -= 16;
 	assert_int_equal(find(10, 2), 7);
 	/* The same call from two callers. */
-	words[12]++;
+	stack_words[12]++;
 	put(10, 5, 2, 9);
 	assert_int_equal(find(10, 2), 9);
-	words[12]--;
+	stack_words[12]--;
 	assert_int_equal(find(10, 2), 7);
 }
 
@@ -239,9 +122,9 @@ static void nothing_is_read_beyond_a_mismatch(void **state)
 		assert_int_equal(find(100, 0), 5);
 		assert_int_equal(mprotect(page, PAGE, PROT_NONE), 0);
 		for (i = 1; i <= inner; i++) {
-			words[100 + i]++;
+			stack_words[100 + i]++;
 			assert_int_equal(find(100, 0), 0);
-			words[100 + i]--;
+			stack_words[100 + i]--;
 		}
 		assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
 		for (i = 0; i < 3; i++) {
@@ -292,115 +175,6 @@ static void four_ways(void **state)
 	assert_int_equal(find(at[1], 0), 0);
 	for (i = 2; i < 6; i++)
 		assert_int_equal(find(at[i], 0), 10 + i);
-}
-
-static uint32_t new_id = 1000; /* of a call stack that was never missed before */
-
-/* Misses of a set that has nothing of them, as many as one look takes. */
-static void miss_often(uint32_t at)
-{
-	uint32_t i;
-
-	for (i = 0; i < STACK_CACHE_MISSES; i++)
-		miss(at, 0, new_id++);
-}
-
-static void hit_often(uint32_t at, uint32_t times)
-{
-	while (times-- > 0)
-		assert_int_not_equal(find(at, 0), 0);
-}
-
-/* Lookups that the set of words[at] is spared from now on: none of them finds what it has. */
-static uint32_t rest_of(uint32_t at)
-{
-	uint32_t lookups = 0;
-
-	for (; !find(at, 0); lookups++) {
-		assert_true(lookups < UINT16_MAX);
-		/* One that comes again; not so often that the cache grows. */
-		assert_false(miss(at, 0, lookups % 8 ? new_id++ : 10));
-	}
-	return lookups;
-}
-
-/* A set that misses more than twice for each hit rests, twice as long each time; the others know nothing of it. */
-static void a_set_rests(void **state)
-{
-	uint32_t i, other = 2;
-
-	(void)state;
-	while (share_a_set(1, other))
-		other++;
-	assert_true(stack_cache_init(&cache));
-	put(1, 3, 0, 10);
-	put(other, 3, 0, 30);
-	for (i = 1; i < STACK_CACHE_MISSES; i++)
-		miss(1, 0, new_id++);
-	for (i = 0; i <= RESTS_MAX + 1; i++) {
-		assert_int_equal(rest_of(1), REST << (i < RESTS_MAX ? i : RESTS_MAX));
-		assert_int_equal(find(other, 0), 30);
-		miss_often(1);
-	}
-}
-
-static void hits_keep_a_set_at_work(void **state)
-{
-	uint32_t i, same = same_set(2);
-
-	(void)state;
-	assert_true(stack_cache_init(&cache));
-	put(1, 3, 0, 10);
-	for (i = 1; i < STACK_CACHE_MISSES; i++)
-		miss(1, 0, new_id++);
-	assert_int_equal(rest_of(1), REST); /* its last lookup hits */
-	for (i = 0; i < 5; i++) {
-		hit_often(1, i ? HITS_MIN : HITS_MIN - 1);
-		miss_often(1);
-		assert_int_equal(find(1, 0), 10);
-	}
-	/* Having worked, it rests as if for the first time. */
-	miss_often(1);
-	assert_int_equal(rest_of(1), REST);
-	/* Of all four ways the hits count. */
-	put(same, 3, 0, 11);
-	hit_often(1, HITS_MIN / 2);
-	hit_often(same, HITS_MIN / 2);
-	miss_often(1);
-	assert_int_equal(find(1, 0), 10);
-}
-
-/* Only what is missed again within some hundred others. */
-static void a_miss_is_remembered(void **state)
-{
-	uint32_t id, other = 2;
-
-	(void)state;
-	while (share_a_set(1, other))
-		other++;
-	assert_false(miss(1, 0, 70000));
-	assert_true(miss(1, 0, 70000));
-	for (id = 71000; id < 71000 + STACK_CACHE_RECENT; id++)
-		assert_false(miss(other, 0, id));
-	assert_false(miss(1, 0, 70000));
-}
-
-/* A call stack that was not found a short while ago either is worth remembering, if the set does not rest. */
-static void what_is_worth_remembering(void **state)
-{
-	uint32_t i;
-
-	(void)state;
-	assert_false(miss(1, 0, 10));
-	assert_true(miss(1, 0, 10));
-	assert_true(miss(1, 0, 10));
-	assert_false(miss(1, 0, 10 + STACK_CACHE_RECENT)); /* took its place */
-	assert_false(miss(1, 0, 10));
-	for (i = 5; i < STACK_CACHE_MISSES; i++)
-		assert_true(miss(1, 0, 10));
-	for (i = 0; i < REST; i++)
-		assert_false(miss(1, 0, 10));
-	assert_true(miss(1, 0, 10));
 }
 
 static void unclean_entries_end_with_mappings(void **state)
@@ -463,9 +237,9 @@ static void rooms(void **state)
 		put(at, count, 0, 1 + number);
 		latest[sets[number]] = number + 1;
 		assert_int_equal(find(at, 0), 1 + number);
-		words[at + 1]++;
+		stack_words[at + 1]++;
 		assert_int_equal(find(at, 0), 0);
-		words[at + 1]--;
+		stack_words[at + 1]--;
 		for (j = 0; i % 50 == 0 && j < PLACES; j++)
 			assert_int_equal(latest[j] ? find(1 + (latest[j] - 1) * STEP, 0) : 0,
 					 latest[j]);
@@ -497,9 +271,9 @@ static void full_cache(void **state)
 	for (i = 0; i < filled; i++) {
 		assert_int_equal(find(at[i], 0), 1 + i);
 		for (count = 1; count <= i * 15; count += 5) {
-			words[at[i] + count] ^= 1;
+			stack_words[at[i] + count] ^= 1;
 			assert_int_equal(find(at[i], 0), 0);
-			words[at[i] + count] ^= 1;
+			stack_words[at[i] + count] ^= 1;
 		}
 	}
 }
@@ -532,9 +306,9 @@ static void grows_for_what_comes_again(void **state)
 		hits = go_round(COUNT);
 	assert_in_range(cache.mask + 1, STACK_CACHE_SETS + 1, STACK_CACHE_SETS_MAX);
 	assert_in_range(hits, COUNT * 9 / 10, COUNT);
-	words[1 + 8 * 77 + 3]++; /* what proves it */
+	stack_words[1 + 8 * 77 + 3]++; /* what proves it */
 	assert_int_equal(find(1 + 8 * 77, 0), 0);
-	words[1 + 8 * 77 + 3]--;
+	stack_words[1 + 8 * 77 + 3]--;
 	stack_cache_flush(&cache);
 	assert_int_equal(go_round(COUNT), 0);
 }
@@ -577,8 +351,8 @@ static void exhausted_memory(void **state)
 	struct stack_cache none;
 	struct rlimit before = memory_exhaust();
 	bool made = stack_cache_init(&none);
-	const struct stack_cache_entry *set = stack_cache_set(&cache, (uintptr_t)&words[10],
-							      words[10]);
+	const struct stack_cache_entry *set = stack_cache_set(&cache, (uintptr_t)&stack_words[10],
+							      stack_words[10]);
 	uint64_t lost;
 	uint32_t i, found;
 
@@ -594,7 +368,7 @@ static void exhausted_memory(void **state)
 	before = memory_exhaust();
 	/* Uses up what is there, but for the set in question: its entries' rooms would be free again. */
 	for (i = 300; loss_count(FORMAT_LOSS_MEMORY) == 2; i++)
-		if (stack_cache_set(&cache, (uintptr_t)&words[i], words[i]) != set)
+		if (stack_cache_set(&cache, (uintptr_t)&stack_words[i], stack_words[i]) != set)
 			put(i, 900, 0, 2);
 	for (i = 0; i < STACK_CACHE_WAYS; i++)
 		put(10, 900, 0, 3);
@@ -631,7 +405,7 @@ static void sizes(void **state)
 	(void)state;
 	stacks[77].sizes = 3; /* an entry knows it from the start */
 	put(10, 5, 0, 77);
-	entry = stack_cache_find(&cache, &words[9], 0);
+	entry = stack_cache_find(&cache, &stack_words[9], 0);
 	assert_non_null(entry);
 	expect_span(entry, 2);
 	stacks[77].sizes = 0;
@@ -660,8 +434,7 @@ static int begin_gathering(void **state)
 #define ALL(setup) \
 	T(every_length, setup), T(every_check_counts, setup), T(the_key_counts, setup), \
 	T(nothing_is_read_beyond_a_mismatch, setup), T(checks_on_many_pages, setup), \
-	T(a_miss_is_remembered, setup), T(four_ways, setup), T(a_set_rests, setup), \
-	T(hits_keep_a_set_at_work, setup), T(what_is_worth_remembering, setup), \
+	T(four_ways, setup), \
 	T(unclean_entries_end_with_mappings, setup), T(rooms, setup), T(full_cache, setup), \
 	T(grows_for_what_comes_again, setup), T(does_not_grow_without_need, setup), \
 	T(grows_not_without_memory, setup), T(exhausted_memory, setup), T(sizes, setup)
