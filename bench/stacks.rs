@@ -20,14 +20,17 @@ impl Walk {
     }
 }
 
+/// One site each, whatever the compiler would make of the loop: it knows nothing of i.
 #[inline(never)]
 fn allocate(walk: &mut Walk, count: u64) {
-    for i in 0..count {
+    let mut i = 0;
+    while i < count {
+        i = black_box(i + 1);
         let a = black_box(Box::new([i; 2]));
         let b = black_box(vec![i as u8; 24]);
-        let c = black_box(Box::new((i, walk.sum)));
+        let c = black_box(Box::new((i, black_box(walk.sum))));
         let d = black_box(String::with_capacity(40));
-        walk.sum += a[0] + b[0] as u64 + c.0 + d.len() as u64;
+        walk.sum = black_box(walk.sum + a[0] + b[0] as u64 + c.0 + d.len() as u64);
     }
 }
 
