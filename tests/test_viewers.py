@@ -160,6 +160,17 @@ def profiler(tmp_path):
         shutil.rmtree(sessions)
 
 
+def load(profiler, path, attempts=20):
+    """On a busy machine the process that is to keep the profile is given up after half a second: another one then."""
+    for left in reversed(range(attempts)):
+        try:
+            return profiler("load", path)
+        except AssertionError as error:
+            if not left or "did not become ready" not in str(error):
+                raise
+            profiler("stop", "--all")
+
+
 def tree_rows(node, below=()):
     """{call stack: what is its own}, of a tree of calls."""
     rows = Counter()
@@ -174,7 +185,7 @@ def tree_rows(node, below=()):
 @pytest.mark.parametrize("name", ["c", "c++", "threads"])
 def test_firefox_profiler(case, profiler, name):
     each = case(name)
-    profiler("load", each.file("firefox"))
+    load(profiler, each.file("firefox"))
     for strategy, value in (("timing", "live_bytes"), ("native-retained-allocations", "live_bytes"), ("native-allocations", "alloc_bytes")):
         profiler("strategy", strategy)
         found = json.loads(profiler("thread", "samples-top-down", "--json", "--include-idle", "--max-lines", "1000000"))
