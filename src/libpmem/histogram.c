@@ -15,12 +15,8 @@
 #include "libpmem/loss.h"
 #include "libpmem/store.h"
 
-/* glibc >= 2.32: 0 as soon as a second thread may exist. */
-extern char __libc_single_threaded __attribute__((weak));
-
-enum { INDEX_MASK = 0xffffff }; /* of tree_stack.sizes */
-
-static_assert(FORMAT_BLOCKS_MAX *(FORMAT_BLOCK_SIZE / sizeof(struct format_histogram)) <= INDEX_MASK,
+static_assert(FORMAT_BLOCKS_MAX *(FORMAT_BLOCK_SIZE / sizeof(struct format_histogram)) <=
+		      HISTOGRAM_INDEX,
 	      "the store has fewer histograms than an index can name");
 
 /* Takes an empty histogram.  Returns its index, 0 if there is no memory. */
@@ -43,24 +39,6 @@ static struct format_histogram *find(uint32_t index)
 	return store_item(FORMAT_HISTOGRAMS, sizeof(struct format_histogram), index);
 }
 
-/* While the process has one thread a plain increment does; a signal handler between its load and
- * store, or a thread that libc does not know of, can cost one block's entry here, never a counter's. */
-static inline void add(uint32_t index, uint32_t class, uint64_t blocks)
-{
-	struct format_histogram *histogram = find(index);
-	_Atomic uint64_t *count;
-
-	if (!histogram)
-		return;
-	count = &histogram->counts[class];
-	if (&__libc_single_threaded && __libc_single_threaded)
-		atomic_store_explicit(count,
-				      atomic_load_explicit(count, memory_order_relaxed) + blocks,
-				      memory_order_relaxed);
-	else
-		atomic_fetch_add_explicit(count, blocks, memory_order_relaxed);
-}
-
 /* Gives a call stack, whose blocks were all of the class in sizes so far, a histogram.  Returns the new
  * tree_stack.sizes, 0 if there is no memory. */
 static uint32_t make_sizes(struct format_stack *stack, uint32_t sizes)
@@ -70,16 +48,16 @@ static uint32_t make_sizes(struct format_stack *stack, uint32_t sizes)
 
 	if (!index)
 		return 0;
-	/* Release: pairs with the acquire in histogram_size_slow() and histogram_read_sizes(). */
+	/* Release: pairs with the acquire in histogram_sizes() and histogram_read_sizes(). */
 	if (atomic_compare_exchange_strong_explicit(&stack->sizes, &sizes, made,
 						    memory_order_acq_rel, memory_order_acquire))
 		return made;
 	return sizes;
 }
 
-/* The call stack has no histogram yet, or another thread just made it. */
-static __attribute__((noinline)) void count_first(struct format_stack *stack, uint32_t size_class,
-						  uint64_t blocks)
+/* Another thread may just have made it. */
+__attribute__((noinline)) void histogram_size_first(struct format_stack *stack, uint32_t size_class,
+						    uint64_t blocks)
 {
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
 
@@ -92,18 +70,7 @@ static __attribute__((noinline)) void count_first(struct format_stack *stack, ui
 	if (!(sizes & FORMAT_SIZES_MANY))
 		sizes = make_sizes(stack, sizes);
 	if (sizes && (sizes >> 24 & 0x7f) != size_class)
-		add(sizes & INDEX_MASK, size_class, blocks);
-}
-
-__attribute__((noinline)) void histogram_size_slow(struct format_stack *stack, uint32_t size_class,
-						   uint64_t blocks)
-{
-	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
-
-	if (__builtin_expect(sizes & FORMAT_SIZES_MANY, FORMAT_SIZES_MANY))
-		add(sizes & INDEX_MASK, size_class, blocks);
-	else
-		count_first(stack, size_class, blocks);
+		histogram_add_to(sizes & HISTOGRAM_INDEX, size_class, blocks);
 }
 
 void histogram_lifetimes(struct format_stack *stack, uint64_t lifetime_ns, uint64_t blocks)
@@ -123,7 +90,7 @@ void histogram_lifetimes(struct format_stack *stack, uint64_t lifetime_ns, uint6
 							    memory_order_acquire))
 			index = made;
 	}
-	add(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT), blocks);
+	histogram_add_to(index, histogram_class(lifetime_ns, FORMAT_LIFETIME_SHIFT), blocks);
 }
 
 /* Fills counts[] from the histogram, all 0 if there is none.  Returns the sum. */
@@ -147,7 +114,7 @@ void histogram_read_sizes(const struct format_stack *stack, uint64_t alloc_count
 {
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
 	bool many = (sizes & FORMAT_SIZES_MANY) != 0;
-	uint64_t others = read_counts(many ? sizes & INDEX_MASK : 0, counts);
+	uint64_t others = read_counts(many ? sizes & HISTOGRAM_INDEX : 0, counts);
 	uint32_t first;
 
 	if (sizes == 0)

@@ -10,11 +10,13 @@
  */
 #ifndef PMEM_LIBPMEM_HISTOGRAM_H
 #define PMEM_LIBPMEM_HISTOGRAM_H
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/format.h"
+#include "libpmem/store.h"
 #include "libpmem/tree.h"
 
 /* The class of value: 0 if value <= 1 << shift, else one more for each doubling. */
@@ -28,18 +30,72 @@ static inline uint32_t histogram_class(uint64_t value, uint32_t shift)
 	return bits < FORMAT_CLASSES ? bits : FORMAT_CLASSES - 1;
 }
 
-/* Blocks of class size_class were allocated there, and it is not the one class seen so far. */
-void histogram_size_slow(struct format_stack *stack, uint32_t size_class, uint64_t blocks);
+enum { HISTOGRAM_INDEX = 0xffffff }; /* in tree_stack.sizes */
+
+/* glibc >= 2.32: 0 as soon as a second thread may exist. */
+extern char __libc_single_threaded __attribute__((weak));
+
+/* Where a histogram counts a class; NULL: there is no such histogram. */
+static inline _Atomic uint64_t *histogram_count(uint32_t index, uint32_t class)
+{
+	struct format_histogram *histogram = store_item(FORMAT_HISTOGRAMS,
+							sizeof(struct format_histogram), index);
+
+	return histogram ? &histogram->counts[class] : NULL;
+}
+
+/* While the process has one thread a plain increment does; a signal handler between its load and store, or a thread that
+ * libc does not know of, can cost one block's entry here, never a counter's. */
+static inline void histogram_add(_Atomic uint64_t *count, uint64_t blocks)
+{
+	if (&__libc_single_threaded && __libc_single_threaded)
+		atomic_store_explicit(count,
+				      atomic_load_explicit(count, memory_order_relaxed) + blocks,
+				      memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(count, blocks, memory_order_relaxed);
+}
+
+/* Adds blocks to a class of a histogram, if there is that. */
+static inline void histogram_add_to(uint32_t index, uint32_t class, uint64_t blocks)
+{
+	_Atomic uint64_t *count = histogram_count(index, class);
+
+	if (count)
+		histogram_add(count, blocks);
+}
+
+/* Blocks of class size_class were allocated there, and there is no histogram yet. */
+void histogram_size_first(struct format_stack *stack, uint32_t size_class, uint64_t blocks);
 
 /* Counts blocks of size bytes each allocated at *stack. */
 static inline void histogram_sizes(struct format_stack *stack, size_t size, uint64_t blocks)
 {
 	uint32_t size_class = histogram_class(size, FORMAT_SIZE_SHIFT);
-	uint32_t sizes = __atomic_load_n((uint32_t *)&stack->sizes, __ATOMIC_RELAXED);
+	/* Acquire: pairs with the release in make_sizes(). */
+	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
 
-	if (__builtin_expect(sizes != size_class + 1, 0) &&
-	    !((sizes & FORMAT_SIZES_MANY) && (sizes >> 24 & 0x7f) == size_class))
-		histogram_size_slow(stack, size_class, blocks);
+	if (sizes == size_class + 1)
+		return;
+	if (!(sizes & FORMAT_SIZES_MANY))
+		histogram_size_first(stack, size_class, blocks);
+	else if ((sizes >> 24 & 0x7f) != size_class)
+		histogram_add_to(sizes & HISTOGRAM_INDEX, size_class, blocks);
+}
+
+/* Where a block of size bytes that was allocated there has to be counted, apart from the call stack's blocks.  NULL: nowhere, or
+ * histogram_sizes() has to look for it. */
+static inline _Atomic uint64_t *histogram_other_size(const struct format_stack *stack, size_t size)
+{
+	enum { NEAR = STORE_PART * (FORMAT_BLOCK_SIZE / sizeof(struct format_histogram)) };
+	uint32_t size_class = histogram_class(size, FORMAT_SIZE_SHIFT);
+	/* Acquire: as above. */
+	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
+	uint32_t index = sizes & HISTOGRAM_INDEX;
+
+	if (!(sizes & FORMAT_SIZES_MANY) || (sizes >> 24 & 0x7f) == size_class || index >= NEAR)
+		return NULL;
+	return histogram_count(index, size_class);
 }
 
 /* Whether blocks of that size need not be counted there: they are of the class of the first one. */

@@ -339,11 +339,11 @@ static void alloc_known(struct thread *thread, struct stack_cache_entry *entry, 
 	alloc_at(thread, &event, entry->stack_id, entry);
 }
 
-__attribute__((noinline)) void *record_alloc_known(struct thread *thread,
-						   struct stack_cache_entry *entry, void *block,
-						   size_t size)
+/* Whatever is left of a known call stack's allocations. */
+static __attribute__((noinline)) void *alloc_uncommon(struct thread *thread,
+						      struct stack_cache_entry *entry, void *block,
+						      size_t size)
 {
-	/* Most often it is just a size of another class than the call stack's first one. */
 	if (record_samples(entry->counter) ||
 	    (!live_table_put_fast((uintptr_t)block, size, entry->stack_id) &&
 	     !live_table_put_two_cell((uintptr_t)block, size, entry->stack_id))) {
@@ -351,6 +351,21 @@ __attribute__((noinline)) void *record_alloc_known(struct thread *thread,
 		return block;
 	}
 	count_sizes(entry->stack_id, entry, size, 1);
+	return record_alloc_finish(thread, entry, block, size);
+}
+
+/* Most often it is just a size of another class than the call stack's first one, and not the first such: no call until the end, as on
+ * the fast path. */
+__attribute__((noinline)) void *record_alloc_known(struct thread *thread,
+						   struct stack_cache_entry *entry, void *block,
+						   size_t size)
+{
+	_Atomic uint64_t *count = histogram_other_size(tree_stack(entry->stack_id), size);
+
+	if (!count || !entry->size_span || record_samples(entry->counter) ||
+	    !live_table_put_fast((uintptr_t)block, size, entry->stack_id))
+		return alloc_uncommon(thread, entry, block, size);
+	histogram_add(count, 1);
 	return record_alloc_finish(thread, entry, block, size);
 }
 

@@ -17,14 +17,12 @@
 #include "libpmem/store_file.h"
 #include "libpmem/sys.h"
 
-enum {
-	PART = 512, /* entries: a page */
-	FURTHER_PARTS = FORMAT_BLOCKS_MAX / PART,
-};
+enum { FURTHER_PARTS = FORMAT_BLOCKS_MAX / STORE_PART };
 
-static_assert(FORMAT_BLOCKS_MAX % PART == 0, "whole parts");
+static_assert(FORMAT_BLOCKS_MAX % STORE_PART == 0, "whole parts");
+static_assert(STORE_PART * sizeof(void *) == 4096, "a part is a page");
 
-static _Atomic(void *) first_part[FORMAT_KINDS][PART];
+_Atomic(void *) store_first_part[FORMAT_KINDS][STORE_PART];
 static _Atomic(void *) further_parts[FORMAT_KINDS][FURTHER_PARTS]; /* [0] is not used */
 static _Atomic uint32_t limits[FORMAT_KINDS];			   /* indexes in use are below */
 static _Atomic size_t block_count;
@@ -46,10 +44,10 @@ static _Atomic(void *) *find_entry(enum format_kind kind, uint32_t index)
 {
 	_Atomic(void *) *part;
 
-	if (__builtin_expect(index < PART, 1))
-		return &first_part[kind][index];
-	part = lazy_find(&further_parts[kind][index / PART]);
-	return part ? &part[index % PART] : NULL;
+	if (__builtin_expect(index < STORE_PART, 1))
+		return &store_first_part[kind][index];
+	part = lazy_find(&further_parts[kind][index / STORE_PART]);
+	return part ? &part[index % STORE_PART] : NULL;
 }
 
 /* The same, made if need be; NULL: no memory. */
@@ -57,10 +55,10 @@ static _Atomic(void *) *make_entry(enum format_kind kind, uint32_t index)
 {
 	_Atomic(void *) *part;
 
-	if (index < PART)
-		return &first_part[kind][index];
-	part = lazy_part(&further_parts[kind][index / PART], PART * sizeof(*part));
-	return part ? &part[index % PART] : NULL;
+	if (index < STORE_PART)
+		return &store_first_part[kind][index];
+	part = lazy_part(&further_parts[kind][index / STORE_PART], STORE_PART * sizeof(*part));
+	return part ? &part[index % STORE_PART] : NULL;
 }
 
 static __attribute__((noinline, cold)) void *make_block(enum format_kind kind, uint32_t index)
@@ -86,7 +84,7 @@ static __attribute__((noinline, cold)) void *make_block(enum format_kind kind, u
 	return made.bytes;
 }
 
-void *store_find(enum format_kind kind, uint32_t index)
+__attribute__((noinline)) void *store_find_further(enum format_kind kind, uint32_t index)
 {
 	_Atomic(void *) *entry = index < FORMAT_BLOCKS_MAX ? find_entry(kind, index) : NULL;
 

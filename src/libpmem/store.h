@@ -39,9 +39,22 @@ void store_begin(void);
  * or index is not below FORMAT_BLOCKS_MAX. */
 void *store_block(enum format_kind kind, uint32_t index);
 
+enum { STORE_PART = 512 };
+
+/* Blocks with an index below STORE_PART, by kind; and where to ask for one with another. */
+extern _Atomic(void *) store_first_part[FORMAT_KINDS][STORE_PART]
+	__attribute__((visibility("hidden")));
+void *store_find_further(enum format_kind kind, uint32_t index);
+
 /* The block if it exists, else NULL.  Acquire: what was published before the block's index was
  * handed over can be read. */
-void *store_find(enum format_kind kind, uint32_t index);
+static inline void *store_find(enum format_kind kind, uint32_t index)
+{
+	/* Acquire: pairs with the release in make_block(). */
+	if (__builtin_expect(index < STORE_PART, 1))
+		return atomic_load_explicit(&store_first_part[kind][index], memory_order_acquire);
+	return store_find_further(kind, index);
+}
 
 /* Takes the next item of an array of items of size bytes in kind: *next counts those taken, and grows
  * only if there is memory.  Stores its index; returns NULL as store_block() does. */

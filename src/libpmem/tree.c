@@ -21,7 +21,6 @@
 
 enum {
 	NODES_PER_BLOCK = FORMAT_BLOCK_SIZE / sizeof(struct format_node),
-	STACKS_PER_BLOCK = FORMAT_BLOCK_SIZE / sizeof(struct format_stack),
 	TREE_LIST_LIMIT = 12, /* entries of a list that are looked at before the hash */
 	HASH_START = 1024,
 };
@@ -40,7 +39,7 @@ struct hash {
 
 static struct lock tree_lock = {.rank = LOCK_TREE};
 static _Atomic(struct format_node *) node_blocks[FORMAT_BLOCKS_MAX];
-static _Atomic(struct format_stack *) stack_blocks[FORMAT_BLOCKS_MAX];
+_Atomic(struct format_stack *) tree_stack_blocks[FORMAT_BLOCKS_MAX];
 static _Atomic(struct hash *) hash_now;
 static uint64_t hash_used;		/* under lock */
 static uint32_t nodes_max;		/* immutable after tree_init() */
@@ -231,18 +230,18 @@ static void node_write(uint32_t index, uint32_t pc32, uint32_t link)
 static uint32_t stack_make(uint32_t node, uint32_t hook)
 {
 	uint32_t id = atomic_load_explicit(&store_head()->stack_limit, memory_order_relaxed);
-	uint32_t block = id / STACKS_PER_BLOCK;
+	uint32_t block = id / TREE_STACKS_PER_BLOCK;
 	struct format_stack *stack;
 
 	if (id > TREE_STACK_MAX || block >= FORMAT_BLOCKS_MAX)
 		return 0;
-	if (!atomic_load_explicit(&stack_blocks[block], memory_order_relaxed))
-		atomic_store_explicit(&stack_blocks[block], store_block(FORMAT_STACKS, block),
+	if (!atomic_load_explicit(&tree_stack_blocks[block], memory_order_relaxed))
+		atomic_store_explicit(&tree_stack_blocks[block], store_block(FORMAT_STACKS, block),
 				      memory_order_relaxed);
-	stack = atomic_load_explicit(&stack_blocks[block], memory_order_relaxed);
+	stack = atomic_load_explicit(&tree_stack_blocks[block], memory_order_relaxed);
 	if (!stack)
 		return 0;
-	stack += id % STACKS_PER_BLOCK;
+	stack += id % TREE_STACKS_PER_BLOCK;
 	stack->node = node;
 	atomic_store_explicit(&stack->flags, hook << FORMAT_HOOK_SHIFT, memory_order_relaxed);
 	return id;
@@ -445,12 +444,6 @@ uint32_t tree_node_count(void)
 	return atomic_load_explicit(&store_head()->node_count, memory_order_relaxed);
 }
 
-struct format_stack *tree_stack(uint32_t id)
-{
-	return atomic_load_explicit(&stack_blocks[id / STACKS_PER_BLOCK], memory_order_relaxed) +
-	       id % STACKS_PER_BLOCK;
-}
-
 uint32_t tree_stack_hook(uint32_t id)
 {
 	uint32_t flags = atomic_load_explicit(&tree_stack(id)->flags, memory_order_relaxed);
@@ -492,10 +485,10 @@ static void forget_blocks(void)
 	     i < FORMAT_BLOCKS_MAX && atomic_load_explicit(&node_blocks[i], memory_order_relaxed);
 	     i++)
 		atomic_store_explicit(&node_blocks[i], NULL, memory_order_relaxed);
-	for (i = 0;
-	     i < FORMAT_BLOCKS_MAX && atomic_load_explicit(&stack_blocks[i], memory_order_relaxed);
+	for (i = 0; i < FORMAT_BLOCKS_MAX &&
+		    atomic_load_explicit(&tree_stack_blocks[i], memory_order_relaxed);
 	     i++)
-		atomic_store_explicit(&stack_blocks[i], NULL, memory_order_relaxed);
+		atomic_store_explicit(&tree_stack_blocks[i], NULL, memory_order_relaxed);
 }
 
 bool tree_fork_child(void)

@@ -9,6 +9,7 @@
  */
 #ifndef PMEM_LIBPMEM_TREE_H
 #define PMEM_LIBPMEM_TREE_H
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,8 +71,20 @@ uint32_t tree_node_count(void);
 /* The entry point that call stack id called: enum format_hook, or FORMAT_NO_HOOK for a fixed id. */
 uint32_t tree_stack_hook(uint32_t id);
 
+enum { TREE_STACKS_PER_BLOCK = FORMAT_BLOCK_SIZE / sizeof(struct format_stack) };
+
+/* The records, by number of the block. */
+extern _Atomic(struct format_stack *) tree_stack_blocks[FORMAT_BLOCKS_MAX]
+	__attribute__((visibility("hidden")));
+
 /* The record of an id below tree_stack_limit(). */
-struct format_stack *tree_stack(uint32_t id);
+static inline struct format_stack *tree_stack(uint32_t id)
+{
+	/* Relaxed: whoever knows the id knows the block. */
+	return atomic_load_explicit(&tree_stack_blocks[id / TREE_STACKS_PER_BLOCK],
+				    memory_order_relaxed) +
+	       id % TREE_STACKS_PER_BLOCK;
+}
 
 /* In a forked child: an empty tree.  False: no memory. */
 bool tree_fork_child(void);

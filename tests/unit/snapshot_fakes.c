@@ -92,14 +92,27 @@ void counters_read_allocs(const struct counters *counters, uint32_t id,
 		fakes_event((t + 1) % fakes.thread_count, id, 64, 64);
 }
 
+enum { STACK_BLOCKS = IDS / TREE_STACKS_PER_BLOCK + 1 };
+
+static struct format_stack records[STACK_BLOCKS * TREE_STACKS_PER_BLOCK];
+_Atomic(struct format_stack *) tree_stack_blocks[FORMAT_BLOCKS_MAX];
+
 /* Node of an id: its number; its callers: id / 8 and so on, then the root.  DEEP_ID: deep_frames of
  * them, nodes IDS + 1, IDS + 2 ... from the leaf. */
-struct format_stack *tree_stack(uint32_t id)
+static void make_stacks(void)
 {
-	static __thread struct format_stack stack;
+	uint32_t i;
 
-	stack.node = id == DEEP_ID && fakes.deep_frames ? IDS + 1 : id;
-	return &stack;
+	for (i = 0; i < STACK_BLOCKS; i++)
+		tree_stack_blocks[i] = records + i * TREE_STACKS_PER_BLOCK;
+	for (i = 0; i < IDS; i++)
+		records[i].node = i;
+}
+
+void fakes_make_deep(uint32_t frames)
+{
+	fakes.deep_frames = frames;
+	records[DEEP_ID].node = frames ? IDS + 1 : DEEP_ID;
 }
 
 uint32_t tree_parent(uint32_t node)
@@ -371,7 +384,8 @@ int fakes_begin(void **state)
 		fakes.threads[i].next = i + 1 < THREADS ? &fakes.threads[i + 1] : NULL;
 	fakes.threads[0].tid = 1;
 	fakes.id_limit = IDS;
-	fakes.deep_frames = 0;
+	make_stacks();
+	fakes_make_deep(0);
 	fakes.zero_id = 0;
 	fakes.mapped = (struct mappings_counts){0};
 	fakes.failed = (struct failures_sum){0};

@@ -29,7 +29,7 @@ struct fakes {
 	_Atomic uint64_t freed[THREADS][IDS];
 	_Atomic bool has_chunk[THREADS][IDS / FORMAT_CHUNK + 1];
 	uint32_t id_limit;
-	uint32_t deep_frames; /* of DEEP_ID; 0 = as the others */
+	uint32_t deep_frames; /* see fakes_make_deep() */
 	uint32_t zero_id;     /* blocks of 0 bytes were allocated there; 0 = nowhere */
 	struct mappings_counts mapped;
 	struct failures_sum failed;
@@ -72,6 +72,9 @@ void fakes_event(unsigned thread, uint32_t id, uint64_t allocated, uint64_t free
 /* Random events of random threads: a block may be freed by another thread than its own.  Returns
  * the bytes. */
 uint64_t fakes_work(unsigned events);
+
+/* DEEP_ID's call stack gets so many frames; 0: as many as the others. */
+void fakes_make_deep(uint32_t frames);
 
 /* The sum of fakes.alloc or fakes.freed over all threads. */
 uint64_t fakes_sum(_Atomic uint64_t side[THREADS][IDS], uint32_t id);

@@ -28,10 +28,7 @@ void process_stop(void)
 	fail();
 }
 
-struct format_stack *tree_stack(uint32_t id)
-{
-	return &stacks[id];
-}
+_Atomic(struct format_stack *) tree_stack_blocks[FORMAT_BLOCKS_MAX];
 
 int begin(void **state)
 {
@@ -40,6 +37,8 @@ int begin(void **state)
 	(void)state;
 	for (i = 0; i < WORDS; i++)
 		stack_words[i] = 0x400000 + i * 16;
+	for (i = 0; i < IDS / TREE_STACKS_PER_BLOCK; i++)
+		tree_stack_blocks[i] = stacks + i * TREE_STACKS_PER_BLOCK;
 	unwind.flags = 0;
 	unwind.mappings = 0;
 	unwind_mappings = 0;

@@ -13,7 +13,7 @@
 enum {
 	WORDS = 1 << 16,
 	CHECKS_MAX = STACK_CACHE_CHECKS_MAX + 2,
-	IDS = 100000,
+	IDS = 100 * TREE_STACKS_PER_BLOCK,
 };
 
 extern struct format_stack stacks[IDS];

@@ -226,7 +226,7 @@ static void test_the_hash_is_that_of_its_definition(void **state)
 	for (round = 0; round < 2; round++)
 		for (id = 1; id < IDS; id++)
 			assert_int_equal(snapshot_entry_hash(id), plain_hash(id));
-	fakes.deep_frames = 3000;
+	fakes_make_deep(3000);
 	assert_int_equal(snapshot_entry_hash(DEEP_ID), plain_hash(DEEP_ID));
 }
 
@@ -254,7 +254,7 @@ static void test_deep_stack(void **state)
 	struct reading reading;
 
 	(void)state;
-	fakes.deep_frames = 12000;
+	fakes_make_deep(12000);
 	fakes_hash(DEEP_ID);
 	fakes_event(0, DEEP_ID, 10, 0);
 	fakes_event(0, 9, 5, 0);
@@ -264,7 +264,7 @@ static void test_deep_stack(void **state)
 	assert_true(fakes.write_count > 1 && reading.size > 256 * 1024);
 	assert_int_equal(reading.entries, 1);
 	assert_int_equal(reading.rest.live, 5);
-	fakes.deep_frames = 1000; /* fits into the buffer, but not under the limit */
+	fakes_make_deep(1000); /* fits into the buffer, but not under the limit */
 	snapshot_fork_child();
 	memset(fakes.shown_alloc, 0, sizeof(fakes.shown_alloc));
 	fakes_check(1000);

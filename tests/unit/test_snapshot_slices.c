@@ -33,7 +33,7 @@ static void test_slices_of_one_step(void **state)
 	(void)state;
 	fakes.id_limit = 2000;
 	fakes.busy_program = true;
-	fakes.deep_frames = 300;
+	fakes_make_deep(300);
 	fakes_hash(DEEP_ID);
 	fakes_event(0, DEEP_ID, 1 << 20, 0);
 	fakes.clock_step_ns = SNAPSHOT_SLICE_NS + 1;

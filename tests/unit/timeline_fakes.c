@@ -28,6 +28,7 @@ uint32_t fakes_block_limit[FORMAT_KINDS];
 struct mappings_counts fakes_mapped[200];
 static char *blocks[FORMAT_KINDS];
 static bool made[FORMAT_KINDS][FAKES_BLOCKS];
+_Atomic(void *) store_first_part[FORMAT_KINDS][STORE_PART];
 
 static void *map_shared(size_t size)
 {
@@ -49,6 +50,7 @@ void fakes_clear_store(void)
 		fakes_block_limit[kind] = FAKES_BLOCKS;
 	}
 	memset(made, 0, sizeof(made));
+	memset((void *)store_first_part, 0, sizeof(store_first_part));
 	if (!store_first)
 		store_first = map_shared(sizeof(*store_first));
 	memset((void *)store_first, 0, sizeof(*store_first));
@@ -69,7 +71,7 @@ bool mappings_read(uint32_t number, struct mappings_counts *counts)
 	return counts->call_count > 0;
 }
 
-void *store_find(enum format_kind kind, uint32_t index)
+void *store_find_further(enum format_kind kind, uint32_t index)
 {
 	if (index >= FAKES_BLOCKS || !made[kind][index])
 		return NULL;
@@ -83,6 +85,8 @@ void *store_block(enum format_kind kind, uint32_t index)
 		return NULL;
 	}
 	made[kind][index] = true;
+	if (index < STORE_PART)
+		store_first_part[kind][index] = store_find_further(kind, index);
 	return store_find(kind, index);
 }
 
