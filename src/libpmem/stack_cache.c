@@ -311,6 +311,34 @@ static void copy_groups(struct stack_check_group *to, const struct stack_check_g
 	}
 }
 
+/* The newest entry is the first that is looked at: what was there takes the place of another one, whose room it gets for that. */
+static void make_way(struct stack_cache_entry *set)
+{
+	struct stack_cache_entry *victim = set + 1 + set->victim;
+	struct stack_check_group *room = victim->groups, *groups = set->groups;
+	uint16_t room_class = victim->room_class;
+	uintptr_t slot = set->slot;
+
+	set->victim = (uint8_t)((set->victim + 1) % (STACK_CACHE_WAYS - 1));
+	victim->slot = set->slot = 0;
+	victim->groups = set->groups = NULL;
+	in_order();
+	victim->key = set->key;
+	victim->counter = set->counter;
+	victim->size = set->size;
+	victim->stack_id = set->stack_id;
+	victim->mappings = set->mappings;
+	victim->size_min = set->size_min;
+	victim->size_span = set->size_span;
+	victim->room_class = set->room_class;
+	set->room_class = room_class;
+	in_order();
+	set->groups = room;
+	victim->groups = groups;
+	in_order();
+	victim->slot = slot;
+}
+
 __attribute__((noinline)) void stack_cache_put(struct stack_cache *cache,
 					       const struct unwind *unwind, uint32_t stack_id,
 					       struct format_counter *counter)
@@ -325,9 +353,7 @@ __attribute__((noinline)) void stack_cache_put(struct stack_cache *cache,
 	if (!count)
 		return;
 	entry = stack_cache_set(cache, leaf->slot, key);
-	entry += entry->victim++ % STACK_CACHE_WAYS;
-	entry->slot = 0;
-	in_order();
+	make_way(entry);
 	if (!entry_fit(cache, entry, count))
 		return;
 	copy_groups(entry->groups, cache->scratch, count);

@@ -48,7 +48,7 @@ struct stack_cache_entry {
 	uint16_t rest;	/* of a set's first entry: lookups that the set will still be spared */
 	uint8_t misses; /* likewise: of the set */
 	uint8_t rests;	/* likewise: one after the other */
-	uint8_t victim; /* likewise: the way that is replaced next, modulo STACK_CACHE_WAYS */
+	uint8_t victim; /* likewise: which of the others is replaced next, from 0 */
 	uint8_t unused;
 	uint16_t room_class;
 };

@@ -126,6 +126,27 @@ static void what_is_worth_remembering(void **state)
 	assert_true(miss(1, 0, 10));
 }
 
+/* Whatever was put in before, the latest is looked at first, and a set has as many ways as call stacks that were put in last. */
+static void the_latest_is_the_first(void **state)
+{
+	uint32_t at[9], i, j;
+
+	(void)state;
+	at[0] = 1;
+	for (i = 1; i < 9; i++)
+		at[i] = same_set(at[i - 1] + 1);
+	assert_true(stack_cache_init(&cache));
+	for (i = 0; i < 9; i++) {
+		put(at[i], 3 + 40 * (i % 2), 0, 10 + i); /* rooms of two sizes */
+		assert_int_equal(
+			stack_cache_set(&cache, (uintptr_t)&stack_words[at[i]], stack_words[at[i]])
+				->stack_id,
+			10 + i);
+		for (j = 0; j <= i; j++)
+			assert_int_equal(find(at[j], 0), j + STACK_CACHE_WAYS > i ? 10 + j : 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -133,6 +154,7 @@ int main(void)
 		cmocka_unit_test_setup(a_set_rests, begin),
 		cmocka_unit_test_setup(hits_keep_a_set_at_work, begin),
 		cmocka_unit_test_setup(what_is_worth_remembering, begin),
+		cmocka_unit_test_setup(the_latest_is_the_first, begin),
 	};
 
 	return cmocka_run_group_tests_name("stack_cache_rest", tests, NULL, NULL);
