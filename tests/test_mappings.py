@@ -296,6 +296,9 @@ def test_threads_that_take_over_each_other_s_addresses(run, tool, programs):
 def test_what_moved_counts_though_another_thread_maps_where_it_was(run, tool, programs):
     result = run([programs("mappings.c"), "moved"])
     assert (result.code, result.err) == (0, b"")
+    # Who has nothing mapped any more has a line too.
+    assert re.search(r"^ +0 B +[\d,]+ +- +[\d.]+ MiB  thread_maps +mappings\.c:\d+$",
+                     report(tool, only_profile(result.folder), "--mappings"), re.M)
     profile = document(tool, only_profile(result.folder))
     assert profile["mappings"]["mapped_bytes"] == int(result.out.split()[1])
     assert by_function(profile["mappings"])["moves"].calls == 8 * 4000

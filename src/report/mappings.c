@@ -321,6 +321,8 @@ bool view_mappings(struct report *report, struct error *err)
 	}
 	if (!report_find_verdicts(report, err))
 		return false;
+	/* Who has nothing mapped any more is a row too. */
+	sites_refine(report->sites, 1u << SITES_LIVE | 1u << SITES_ALLOC);
 	report_sort(report, report->options->key < SITES_KEYS ? report->options->key : SITES_LIVE);
 	head_print_selection(report);
 	mappings_measure(report, &reason);
