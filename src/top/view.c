@@ -55,19 +55,38 @@ void view_line(struct view *view, enum view_style style)
 	view->lines[view->count++] = (struct view_line){.style = style};
 }
 
-/* Ends the text after so many characters; blanks at its end go too. */
-static void cut(char *text, unsigned width)
+/* Behind so many characters. */
+static char *skip(char *text, unsigned width)
 {
-	char *end = text;
+	while (*text && width--) {
+		unsigned length = utf8_length(text);
 
-	while (*end && width--) {
-		unsigned length = utf8_length(end);
-
-		end += length ? length : 1;
+		text += length ? length : 1;
 	}
+	return text;
+}
+
+static void end_at(char *text, char *end)
+{
 	while (end > text && end[-1] == ' ')
 		end--;
 	*end = '\0';
+}
+
+/* Ends the text after so many characters; blanks at its end go too. */
+static void cut(char *text, unsigned width)
+{
+	end_at(text, skip(text, width));
+}
+
+/* The same between two words, unless the first one is longer. */
+static void cut_words(char *text, unsigned width)
+{
+	char *most = skip(text, width), *first = text + strspn(text, " "), *end = most;
+
+	while (*most && *most != ' ' && end > first && end[-1] != ' ')
+		end--;
+	end_at(text, end > first ? end : most);
 }
 
 bool view_finish(struct view *view)
@@ -201,7 +220,7 @@ static void put_paragraph(struct view *view, const char *text, enum view_style s
 		(*left)--;
 		is_cut = !*left && next && *next;
 		if (is_cut && view->width > sizeof(more))
-			cut(at, view->width - (unsigned)sizeof(more) + 1);
+			cut_words(at, view->width - (unsigned)sizeof(more) + 1);
 		fprintf(view->file, "%s%s", at, is_cut ? more : "");
 		view_line(view, style);
 	}

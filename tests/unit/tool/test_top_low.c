@@ -28,10 +28,36 @@ static void a_low_screen_says_who_grows(void **state)
 	top_stop(model);
 }
 
+/* A sentence that goes on ends behind a whole word, unless that is as wide as the screen. */
+static void what_is_cut_ends_with_a_word(void **state)
+{
+	static const struct {
+		unsigned width;
+		const char *line;
+	} sizes[] = {
+		{78, "  Session::remember (session.cc:88) makes 100 % of the growth and holds ..."},
+		{71, "  Session::remember (session.cc:88) makes 100 % of the growth and ..."},
+		{60, "  Session::remember (session.cc:88) makes 100 % of the ..."},
+		{40, "  Session::remember (session.cc:88) ..."},
+		{38, "  Session::remember ..."},
+	};
+	struct model *model = top_start();
+
+	(void)state;
+	screen.height = 9;
+	for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		screen.width = sizes[i].width;
+		draw();
+		assert_string_equal(screen.lines[2].text, sizes[i].line);
+	}
+	top_stop(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_low_screen_says_who_grows),
+		cmocka_unit_test(what_is_cut_ends_with_a_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
