@@ -104,12 +104,16 @@ def test_realloc_over_other_allocators(run, tool, programs, lib, allocator):
 
 
 def test_the_first_page_has_what_is_large(run, tool, programs):
-    pages = {}
+    pages, html = {}, {}
     for mode in "foreign", "realloc":
         with Program(run, programs("advice.c"), mode) as program:
-            pages[mode] = " ".join(tool("report", program.end()).stdout.decode().split())
+            profile = program.end()
+            pages[mode] = " ".join(tool("report", profile).stdout.decode().split())
+            html[mode] = tool("html", "-o", "-", profile).stdout.decode()
     assert "at least 20,000 of 20,000 freed blocks were freed by other threads" in pages["foreign"]
     assert "More: --advice." in pages["foreign"]
+    # Who reads it in a browser has no options.
+    assert "More: pmem report --advice." in html["foreign"]
     # Four percent of all bytes are not.
     assert "realloc()" not in pages["realloc"]
 

@@ -374,6 +374,9 @@ def test_the_first_page_says_it_where_it_matters(run, tool, programs):
     assert re.search(r"Not heap: 84\.0 MiB of the program's own mappings \(mmap\), 16\.0 MiB of it resident, "
                      r"8\.0 MiB by touched \(mappings\.c:\d+\): --mappings\.", text), text
     assert re.search(r"More: .* --mappings ", text), text
+    # A page has a switch, not options.
+    sentence, = re.findall(r">(Not heap: [^<]*)<", tool("html", "-o", "-", profile).stdout.decode())
+    assert re.search(r" 8\.0 MiB by touched \(mappings\.c:\d+\)\.$", sentence) and "--" not in sentence
     exported = tool("export", "--format", "collapsed", profile)
     assert exported.returncode == 0
     assert exported.stderr == b"pmem export: what the program mapped itself, 84.0 MiB by mmap, is not in it: --mappings\n"

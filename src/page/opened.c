@@ -69,7 +69,8 @@ static bool add(struct opened *opened, const struct source *source, const struct
 	struct report *report = &opened->reports[side];
 
 	/* All names are shown: as of data, they are looked up together. */
-	opened->options = (struct report_options){.view = "json", .key = SITES_KEYS};
+	opened->options = (struct report_options){
+		.view = "json", .key = SITES_KEYS, .no_hints = true};
 	opened->out = (struct output){.file = stdout, .width = WIDTH};
 	opened->profiles[side] = profile;
 	opened->keeper = how->keeper;

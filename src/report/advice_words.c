@@ -129,6 +129,6 @@ void advice_words_first_page(const struct report *report, FILE *file)
 		advice_free(&advices);
 	}
 	if (shown)
-		fputs("More: --advice. ", file);
+		fprintf(file, "More: %s--advice. ", report->options->no_hints ? "pmem report " : "");
 	pinned_free(pinned);
 }

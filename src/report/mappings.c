@@ -197,7 +197,7 @@ void mappings_words(const struct report *mapped, FILE *file)
 	else if (now > last_rss(mapped->profile))
 		fputs(", more than is resident", file);
 	put_who(mapped, file);
-	fputs(": --mappings. ", file);
+	fputs(mapped->options->no_hints ? ". " : ": --mappings. ", file);
 	put_growth(mapped, file);
 }
 

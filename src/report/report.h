@@ -41,6 +41,7 @@ struct report_options {
 	bool advice;	   /* likewise */
 	bool frame_table;  /* in JSON: each frame once */
 	bool file_is_gone; /* the profile's: its name leads nowhere */
+	bool no_hints; /* sentences without options of pmem report: their reader has switches instead */
 };
 
 struct report {

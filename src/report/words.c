@@ -182,8 +182,8 @@ static void put_more_leaks(const struct report *report, const struct verdict *cu
 
 	leaks -= culprit->trend.class == TREND_LEAK;
 	if (leaks)
-		fprintf(file, "%u more site%s so too: --by growth. ", leaks,
-			leaks == 1 ? " grows" : "s grow");
+		fprintf(file, "%u more site%s so too%s. ", leaks, leaks == 1 ? " grows" : "s grow",
+			report->options->no_hints ? "" : ": --by growth");
 }
 
 /* How the one who was named grows: the end of the sentence. */
