@@ -340,6 +340,13 @@ def test_not_found_and_not_executable(tool, tmp_path):
     assert lines(result) == ["pmem run: reprot: not found in PATH, and no command of pmem either (pmem help lists them)"]
 
 
+def test_a_distance_that_is_not_part_of_its_option(tool):
+    for argv, end in ((["--sample", "64k"], "; did you mean --sample=64k?"), (["--sample", "64x"], ""), (["--sample=1m", "64k"], ""), (["64k"], "")):
+        result = tool("run", *argv, "true")
+        assert result.returncode == 127
+        assert lines(result) == ["pmem run: %s: not found in PATH%s" % (argv[-1], end)]
+
+
 def test_an_interpreter_that_is_missing(tool, tmp_path):
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")

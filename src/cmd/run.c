@@ -177,7 +177,10 @@ static int find_program(struct run *run, const char *called_as)
 	struct error err;
 	int code = run_target_find(&run->target, &err);
 
-	if (code == CMD_RUN_NOT_FOUND && strcmp(called_as, "run") != 0)
+	if (code == CMD_RUN_NOT_FOUND && run->options.sample == default_sample &&
+	    is_distance(run->target.name))
+		error_set(&err, "%s; did you mean --sample=%s?", err.text, run->target.name);
+	else if (code == CMD_RUN_NOT_FOUND && strcmp(called_as, "run") != 0)
 		error_set(&err, "%s, and no command of pmem either (pmem help lists them)",
 			  err.text);
 	return code ? fail(code, &err) : 0;
