@@ -3,7 +3,7 @@
 
 prepare() runs once, in a folder of its own, and raises Missing where the program is not on this machine.  command()
 is then run by each tool in turn; what it prints must not depend on the tool.  target is the ratio of CPU time that
-DESIGN section 7 asks for."""
+is aimed at."""
 import os
 import pathlib
 import shutil
