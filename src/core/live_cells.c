@@ -169,18 +169,37 @@ static uint32_t count_chunks(struct live_cells *cells, const struct live_cells_b
 	return 0;
 }
 
-/* Which of two that overlap is a block: the program's own words may look like a header. */
+/* Where the chain from the end of the block before comes to, at start or behind it; 0: it breaks, or no such block is known. */
+static uint64_t chain_from_before(struct live_cells *cells, uint64_t start,
+				  const struct live_cells_bounds *bounds)
+{
+	uint64_t at = bounds->before, header, size;
+
+	for (uint32_t count = 0; at && at < start; count++) {
+		if (count == CHAIN_MAX || !read_word(cells, at, &header))
+			return 0;
+		size = header & ~(uint64_t)CHUNK_FLAGS;
+		if (size < CHUNK_MIN || size % QUANTUM || size > bounds->limit - at)
+			return 0;
+		at += size;
+	}
+	return at;
+}
+
+/* Which of two that overlap is a block: the program's own words, and headers of chunks that were divided anew, may look like one. */
 static bool is_first_better(struct live_cells *cells, const struct live_cells_block *first,
 			    const struct live_cells_block *second,
 			    const struct live_cells_bounds *bounds)
 {
 	uint32_t from_first = count_chunks(cells, first, bounds);
 	uint32_t from_second = count_chunks(cells, second, bounds);
+	uint64_t begin;
 
 	if (!from_first || !from_second)
 		return from_first != 0;
-	if (first->start == bounds->before || second->start == bounds->before)
-		return first->start == bounds->before;
+	begin = chain_from_before(cells, first->start, bounds);
+	if (begin == first->start || begin == second->start)
+		return begin == first->start;
 	return from_first <= from_second;
 }
 

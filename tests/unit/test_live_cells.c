@@ -183,6 +183,40 @@ static void chains_tell_headers_from_data(void **state)
 	assert_int_equal(block.size, 56);
 }
 
+/* A free chunk that was divided anew leaves its old header in front of the new one, and both chunks end at one place. */
+static void the_chain_from_the_block_before_decides(void **state)
+{
+	static _Alignas(4096) uint64_t words[1024];
+	const uint32_t value[] = {1 << 5, 0, 0, 0};
+	const struct live_cells_head head = {value, (uintptr_t)&words[512]};
+	struct live_cells_bounds bounds = {.before = (uintptr_t)&words[495],
+					   .next = (uintptr_t)&words[528],
+					   .limit = (uintptr_t)words + sizeof(words)};
+	struct live_cells_block block;
+
+	(void)state;
+	begin(LIVE_SLACK);
+	words[511] = 80 | 1;
+	words[513] = 64 | 1;
+	words[521] = 48 | 1;
+	words[527] = 32;
+	/* Two free chunks lead from the block before to this one. */
+	words[495] = 48 | 1;
+	words[501] = 96 | 1;
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
+	assert_int_equal(block.addr, (uintptr_t)&words[514]);
+	assert_int_equal(block.size, 56);
+	words[501] = 80 | 1;
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
+	assert_int_equal(block.addr, (uintptr_t)&words[512]);
+	assert_int_equal(block.size, 72);
+	/* A chain that breaks, or leads to neither, says nothing. */
+	words[501] = 0;
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
+	words[501] = 128 | 1;
+	assert_true(live_cells_block(&cells, &head, &bounds, &block));
+}
+
 /* Also where no block follows in the window.  What looks like a header, here the end of the block before, leads far into data. */
 static void without_a_next_block(void **state)
 {
@@ -220,6 +254,7 @@ int main(void)
 		cmocka_unit_test(no_leaf_no_cells),
 		cmocka_unit_test(nonsense_is_no_block),
 		cmocka_unit_test(chains_tell_headers_from_data),
+		cmocka_unit_test(the_chain_from_the_block_before_decides),
 		cmocka_unit_test(without_a_next_block),
 	};
 
