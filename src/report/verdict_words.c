@@ -4,6 +4,8 @@
  */
 #include "report/verdict_words.h"
 
+#include <string.h>
+
 #include "base/units.h"
 #include "profile/when.h"
 
@@ -107,9 +109,11 @@ void verdict_words_unknown(const struct profile *profile, FILE *file)
 		fputs("allocated and freed at too few moments for a verdict on growth", file);
 		return;
 	}
-	fprintf(file, "%s %s, too short for a verdict on growth: that takes %s",
-		profile->is_live ? "has run" : "ran", units_duration(profile->duration_ns, time),
-		units_duration(GROWTH_SPAN_NS, span));
+	units_duration(profile->duration_ns, time);
+	units_duration(GROWTH_SPAN_NS, span);
+	fprintf(file, "%s %s%s, too short for a verdict on growth: that takes %s",
+		profile->is_live ? "has run" : "ran", strcmp(time, span) == 0 ? "nearly " : "",
+		time, span);
 	if (finer_ms)
 		fprintf(file, ", or PMEM_TIMELINE_MS=%u", finer_ms);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "report/filter.h"
+#include "report/verdict_words.h"
 
 /* Names of any length, all warnings at once, wide figures: nothing leaves 80 x 24, with a line for the prompt. */
 static void test_first_page_always_fits(void **state)
@@ -156,6 +157,35 @@ static void test_grew_until_exit(void **state)
 		"  Peak 72.0 MiB after 1 min: 83 % Session::remember");
 	options.key = SITES_GROWTH;
 	assert_has(model, &options, "+60.0 MiB");
+	free(model);
+}
+
+/* A time that is "2 s" when it is rounded is not too short for 2 s. */
+static void test_too_short_for_growth(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} runs[] = {
+		{SECOND * 3 / 2, "ran 1.5 s, too short for a verdict on growth: that takes 2 s"},
+		{2 * SECOND - 1,
+		 "ran nearly 2 s, too short for a verdict on growth: that takes 2 s"}};
+	struct model *model = model_new();
+
+	(void)state;
+	end_process(model);
+	for (unsigned i = 0; i < sizeof(runs) / sizeof(*runs); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *file = open_memstream(&text, &size);
+
+		assert_non_null(file);
+		model->profile.duration_ns = runs[i].ns;
+		verdict_words_unknown(&model->profile, file);
+		fclose(file);
+		assert_int_equal(strncmp(text, runs[i].text, strlen(runs[i].text)), 0);
+		free(text);
+	}
 	free(model);
 }
 
@@ -497,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_selection),
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_raw_names),
+		cmocka_unit_test(test_too_short_for_growth),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_json),
 	};
