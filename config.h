@@ -24,8 +24,8 @@
 #define PMEM_LOG_SNAPSHOT_MAX (8 * 1024 * 1024)
 #endif
 
-/* Bytes of text that all snapshots write at most, for each second since the start, after a first 1 MiB; one that would be beyond
- * it comes later; 0 = no bound. (env) */
+/* Bytes of text of all snapshots for each second since the start, after a first 1 MiB; while there are more the next one waits;
+ * 0 = no bound. (env) */
 #ifndef PMEM_LOG_RATE
 #define PMEM_LOG_RATE (256 * 1024)
 #endif

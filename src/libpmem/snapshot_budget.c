@@ -15,13 +15,11 @@ static _Atomic uint64_t all_ns;	     /* in all snapshots */
 static _Atomic uint64_t last_ns;     /* in the last one, or the one in progress */
 static _Atomic uint32_t last_stacks; /* of that one */
 static _Atomic uint64_t all_bytes;   /* of text, of all snapshots */
-static _Atomic uint64_t last_bytes;  /* of the last one, or the one in progress */
 
 void snapshot_budget_begin(uint32_t stacks)
 {
 	atomic_store_explicit(&last_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&last_stacks, stacks, memory_order_relaxed);
-	atomic_store_explicit(&last_bytes, 0, memory_order_relaxed);
 }
 
 void snapshot_budget_spend(uint64_t time_ns)
@@ -35,7 +33,6 @@ void snapshot_budget_spend(uint64_t time_ns)
 void snapshot_budget_write(uint64_t bytes)
 {
 	atomic_fetch_add_explicit(&all_bytes, bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&last_bytes, bytes, memory_order_relaxed);
 }
 
 static bool allows_time(uint64_t uptime_ns, uint32_t stacks)
@@ -54,10 +51,9 @@ static bool allows_text(uint64_t uptime_ns)
 {
 	uint64_t seconds = uptime_ns / SECOND_NS, ms = uptime_ns % SECOND_NS / (SECOND_NS / 1000);
 	uint64_t share = seconds * settings.log_rate + ms * settings.log_rate / 1000;
-	uint64_t text = atomic_load_explicit(&all_bytes, memory_order_relaxed) +
-			atomic_load_explicit(&last_bytes, memory_order_relaxed);
 
-	return settings.log_rate == 0 || text <= SNAPSHOT_CREDIT_BYTES + share;
+	return settings.log_rate == 0 || atomic_load_explicit(&all_bytes, memory_order_relaxed) <=
+						 SNAPSHOT_CREDIT_BYTES + share;
 }
 
 bool snapshot_budget_allows(uint64_t uptime_ns, uint32_t stacks)

@@ -22,7 +22,7 @@ void snapshot_budget_spend(uint64_t time_ns);
 void snapshot_budget_write(uint64_t bytes);
 
 /* True if another snapshot, of so many call stacks, fits in after uptime_ns: it will take as long as the last one, and
- * SNAPSHOT_STACK_NS for each call stack that is new since; and it will have as much text as the last one. */
+ * SNAPSHOT_STACK_NS for each call stack that is new since; and so does the text so far. */
 bool snapshot_budget_allows(uint64_t uptime_ns, uint32_t stacks);
 
 /* Time in all snapshots so far. */

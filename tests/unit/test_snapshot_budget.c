@@ -76,10 +76,10 @@ static void test_text_has_a_credit(void **state)
 	settings.log_rate = 1000;
 	assert_int_equal(credit, 1 << 20);
 	snapshot_budget_begin(100);
-	snapshot_budget_write(credit / 4);
-	snapshot_budget_write(credit / 4); /* in two slices */
+	snapshot_budget_write(credit / 2);
+	snapshot_budget_write(credit / 2); /* in two slices */
 	assert_true(snapshot_budget_allows(0, 100));
-	snapshot_budget_write(1);
+	snapshot_budget_write(2);
 	assert_false(snapshot_budget_allows(0, 100));
 	assert_false(snapshot_budget_allows(ms, 100));
 	assert_true(snapshot_budget_allows(2 * ms, 100));
@@ -89,17 +89,16 @@ static void test_text_has_its_rate(void **state)
 {
 	(void)state;
 	settings.log_rate = 1000;
-	snapshot_of(credit);
+	snapshot_of(2 * credit);
 	assert_false(snapshot_budget_allows(1048 * second + 575 * ms, 100));
 	assert_true(snapshot_budget_allows(1048 * second + 576 * ms, 100));
-	/* Of the last one: the next will be as small. */
 	snapshot_of(10000);
-	assert_false(snapshot_budget_allows(19 * second + 999 * ms, 100));
-	assert_true(snapshot_budget_allows(20 * second, 100));
+	assert_false(snapshot_budget_allows(1058 * second + 575 * ms, 100));
+	assert_true(snapshot_budget_allows(1058 * second + 576 * ms, 100));
 	/* For a day, and for a century at the highest rate. */
 	snapshot_budget_fork_child();
 	settings.log_rate = 256 * 1024;
-	snapshot_of(credit / 2 + 43200 * settings.log_rate);
+	snapshot_of(credit + 86400 * settings.log_rate);
 	assert_false(snapshot_budget_allows(86400 * second - ms, 100));
 	assert_true(snapshot_budget_allows(86400 * second, 100));
 	settings.log_rate = UINT32_MAX;
@@ -122,7 +121,9 @@ static void test_both_time_and_text_are_bounds(void **state)
 	snapshot_budget_spend(6 * ms);
 	assert_false(snapshot_budget_allows(0, 100));
 	assert_true(snapshot_budget_allows(2 * second, 100));
-	snapshot_budget_write(credit);
+	snapshot_budget_write(credit + 2000 - 10);
+	assert_true(snapshot_budget_allows(2 * second, 100));
+	snapshot_budget_write(1);
 	assert_false(snapshot_budget_allows(2 * second, 100));
 }
 
@@ -134,7 +135,7 @@ static void test_a_forked_child_begins_anew(void **state)
 	assert_false(snapshot_budget_allows(0, 100));
 	snapshot_budget_fork_child();
 	assert_true(snapshot_budget_allows(0, 100));
-	snapshot_of(credit / 2);
+	snapshot_of(credit);
 	assert_true(snapshot_budget_allows(0, 100));
 	snapshot_budget_write(1);
 	assert_false(snapshot_budget_allows(0, 100));
