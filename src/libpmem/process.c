@@ -32,8 +32,8 @@
 #include "libpmem/real.h"
 #include "libpmem/reallocs.h"
 #include "libpmem/record.h"
+#include "libpmem/sample_pages.h"
 #include "libpmem/settings.h"
-#include "libpmem/sample.h"
 #include "libpmem/side_table.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
@@ -233,7 +233,7 @@ static bool start_modules(void)
 	}
 	mappings_init();
 	waterfall_init();
-	sample_init((uintptr_t)real_boot_arena, (uintptr_t)real_boot_arena + REAL_BOOT_SIZE);
+	sample_pages_init((uintptr_t)real_boot_arena, (uintptr_t)real_boot_arena + REAL_BOOT_SIZE);
 	stack_check_choose();
 	sys_call(SYS_madvise, (long)&process_page, sizeof(process_page), MADV_WIPEONFORK, 0);
 	peak_init();
@@ -277,7 +277,7 @@ static bool start_child(void)
 	peak_fork_child();
 	ok = live_table_fork_child() && ok;
 	side_table_fork_child();
-	sample_fork_child();
+	sample_pages_fork_child();
 	mappings_fork_child();
 	reallocs_fork_child();
 	thread_fork_child();

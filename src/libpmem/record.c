@@ -11,6 +11,7 @@
 #include "libpmem/real.h"
 #include "libpmem/record_parts.h"
 #include "libpmem/sample.h"
+#include "libpmem/sample_pages.h"
 #include "libpmem/silence.h"
 #include "libpmem/snapshot.h"
 #include "libpmem/store.h"
@@ -75,26 +76,6 @@ static void count_free(struct format_counter *counter, const struct sample_weigh
 void record_forget_mappings(void)
 {
 	atomic_fetch_add_explicit(&unwind_mappings, 1, memory_order_relaxed);
-}
-
-/* live_table_put(), live_table_take() of a slow path. */
-static enum live_put put(const struct live_block *block, struct live_block *stale)
-{
-	enum live_put done = live_table_put(block, stale);
-
-	/* The page was told of a block that was there before. */
-	if (done == LIVE_PUT_OK && sample_is_on())
-		sample_page_add(block->addr);
-	return done;
-}
-
-static bool take(uintptr_t addr, struct live_block *block)
-{
-	bool known = live_table_take(addr, block);
-
-	if (known && sample_is_on())
-		sample_page_remove(addr);
-	return known;
 }
 
 /* --- allocation ------------------------------------------------------------------------------ */
@@ -225,7 +206,7 @@ static void alloc_at(struct thread *thread, const struct record_event *event, ui
 		live.birth_ns = NOT_SAMPLED;
 	weight = sample_weigh(live.addr, live.size, live.birth_ns);
 	silence_before(weight.bytes);
-	done = put(&live, &stale);
+	done = sample_pages_put(&live, &stale);
 	if (done == LIVE_PUT_STALE)
 		free_stale(thread, &stale);
 	if (done != LIVE_PUT_LOST) {
@@ -457,7 +438,7 @@ static size_t take_and_count(struct thread *thread, void *block, uintptr_t ra)
 
 	if (thread->mark != process_mark_now() && !record_in_loader(ra))
 		record_refresh(thread);
-	if (take((uintptr_t)block, &live)) {
+	if (sample_pages_take((uintptr_t)block, &live)) {
 		freed(thread, &live);
 		look_at_churn(thread);
 		size = live.size;
@@ -527,7 +508,7 @@ __attribute__((noinline)) void record_free_end(struct thread *thread, void *bloc
 __attribute__((noinline)) bool record_take_other(struct thread *thread, void *block,
 						 struct live_block *taken)
 {
-	bool known = take((uintptr_t)block, taken);
+	bool known = sample_pages_take((uintptr_t)block, taken);
 
 	if (!known)
 		free_unknown((uintptr_t)block);
@@ -579,6 +560,6 @@ void record_put_back(const struct live_block *taken)
 
 	if (!thread)
 		return;
-	put(taken, &stale);
+	sample_pages_put(taken, &stale);
 	thread_leave(thread);
 }

@@ -20,6 +20,7 @@
 #include "libpmem/modules.h"
 #include "libpmem/real.h"
 #include "libpmem/sample.h"
+#include "libpmem/sample_pages.h"
 #include "libpmem/thread.h"
 #include "libpmem/tree.h"
 #include "libpmem/verify.h"
@@ -115,7 +116,7 @@ static inline bool record_passes_block(const void *block)
 	uintptr_t addr = (uintptr_t)block;
 
 	return thread_current->mark == process_mark_now() &&
-	       (!sample_may_hold(addr) || !live_table_holds(addr));
+	       (!sample_pages_may_hold(addr) || !live_table_holds(addr));
 }
 
 /* The same of free(), called from ra: the next one is all that is left to call. */
@@ -125,7 +126,7 @@ static inline bool record_passes_free(const void *block, uintptr_t ra)
 
 	if (thread_current->mark != process_mark_now() || record_in_loader(ra))
 		return false;
-	return __builtin_expect(!sample_may_hold(addr), 1) ||
+	return __builtin_expect(!sample_pages_may_hold(addr), 1) ||
 	       (block && !live_table_holds(addr) && !real_is_boot(block));
 }
 

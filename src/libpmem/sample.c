@@ -20,7 +20,6 @@ enum {
 #define LN2 UINT64_C(0xb17217f8) /* ln 2, Q_BITS */
 #define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
-_Atomic uint8_t sample_pages[SAMPLE_PAGES];
 __thread int64_t sample_left __attribute__((visibility("hidden"), tls_model("initial-exec")));
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
 
@@ -138,60 +137,4 @@ struct sample_weight sample_weigh_drawn(uintptr_t addr, size_t size, uint64_t bi
 	weight.blocks = ((bytes << COUNT_BITS) / drawn + rounding(addr, birth_ns)) >> COUNT_BITS;
 	weight.bytes = size ? bytes : 0;
 	return weight;
-}
-
-static _Atomic uint8_t *page_of(uintptr_t addr)
-{
-	return &sample_pages[addr >> SAMPLE_PAGE_LOG2 & (SAMPLE_PAGES - 1)];
-}
-
-/* A number never passes through 0 while a block is there, whoever changes it at the same time. */
-static void page_change(uintptr_t addr, int by)
-{
-	_Atomic uint8_t *page = page_of(addr);
-	uint8_t count = atomic_load_explicit(page, memory_order_relaxed);
-
-	while (count != SAMPLE_PAGE_FULL && count + by >= 0 &&
-	       !atomic_compare_exchange_weak_explicit(page, &count, (uint8_t)(count + by),
-						      memory_order_relaxed, memory_order_relaxed))
-		;
-}
-
-static void fill(uintptr_t addr)
-{
-	atomic_store_explicit(page_of(addr), SAMPLE_PAGE_FULL, memory_order_relaxed);
-}
-
-void sample_init(uintptr_t start, uintptr_t end)
-{
-	uintptr_t page = start >> SAMPLE_PAGE_LOG2;
-
-	if (!sample_is_on())
-		return;
-	fill((uintptr_t)NULL);
-	for (; page <= (end - 1) >> SAMPLE_PAGE_LOG2; page++)
-		fill(page << SAMPLE_PAGE_LOG2);
-}
-
-void sample_page_add(uintptr_t addr)
-{
-	page_change(addr, 1);
-}
-
-void sample_page_remove(uintptr_t addr)
-{
-	page_change(addr, -1);
-}
-
-void sample_fork_child(void)
-{
-	uint32_t i;
-	uint8_t count;
-
-	/* Nothing is written where nothing was: most of the array is nowhere in memory. */
-	for (i = 0; sample_is_on() && i < SAMPLE_PAGES; i++) {
-		count = atomic_load_explicit(&sample_pages[i], memory_order_relaxed);
-		if (count && count != SAMPLE_PAGE_FULL)
-			atomic_store_explicit(&sample_pages[i], 0, memory_order_relaxed);
-	}
 }

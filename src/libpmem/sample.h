@@ -8,13 +8,11 @@
  * sums of these are unbiased, of the live bytes as of those allocated.  What a block stands for follows from its address, size and time of
  * birth, so that its free takes off what its allocation added.
  *
- * Between draws an event touches a counter of its thread's, and a free looks whether a recorded block may lie in its page: pages are
- * fewer than blocks, and what tells of them stays in the CPU's nearest cache where the live table would not.  Without sampling nothing
- * of this is ever reached: THREAD_SAMPLES keeps events from the fast path, see record.h.
+ * Between draws an allocation touches a counter of its thread's, and a free asks sample_pages.h.  Without sampling nothing of this is
+ * ever reached: THREAD_SAMPLES keeps events from the fast path, see record.h.
  */
 #ifndef PMEM_LIBPMEM_SAMPLE_H
 #define PMEM_LIBPMEM_SAMPLE_H
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,29 +65,6 @@ static inline struct sample_weight sample_weigh(uintptr_t addr, size_t size, uin
 /* The distance to the next draw, 1 or more: exponentially distributed with that mean (1 to SAMPLE_MEAN_MAX), for a random number with 64
  * bits; the longest is 45 times the mean. */
 uint64_t sample_distance(uint64_t random, uint64_t mean);
-
-enum { SAMPLE_PAGE_LOG2 = 12, SAMPLE_PAGES = 1 << 16, SAMPLE_PAGE_FULL = UINT8_MAX };
-
-/* How many recorded blocks are live in the pages of that number modulo SAMPLE_PAGES; SAMPLE_PAGE_FULL: so many at one time or more, for good. */
-extern _Atomic uint8_t sample_pages[SAMPLE_PAGES] __attribute__((visibility("hidden")));
-
-/* Once, before the first event.  NULL and blocks in [start, end), the boot arena, look as if they may have been recorded: who is told no
- * need not ask for them. */
-void sample_init(uintptr_t start, uintptr_t end);
-
-/* False: the block at addr, which the caller owns, was not recorded. */
-static inline bool sample_may_hold(uintptr_t addr)
-{
-	return atomic_load_explicit(&sample_pages[addr >> SAMPLE_PAGE_LOG2 & (SAMPLE_PAGES - 1)],
-				    memory_order_relaxed) != 0;
-}
-
-/* While sampling is on: the block at addr was recorded, and its owner does not know it yet; is recorded no longer. */
-void sample_page_add(uintptr_t addr);
-void sample_page_remove(uintptr_t addr);
-
-/* In a forked child: none is recorded yet. */
-void sample_fork_child(void);
 
 #define SAMPLE_MEAN_MAX ((uint64_t)1 << 30)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_sample.c - distances are exponential, weights are what the formula says, estimates have no bias, and pages tell of what was recorded.
+ * test_sample.c - distances are exponential, weights are what the formula says, and estimates have no bias.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -157,85 +157,6 @@ static void zero_bytes_are_drawn_as_one(void **unused)
 	assert_in_range(weight.blocks, 1024, 1025);
 }
 
-/* --- pages ----------------------------------------------------------------------------------- */
-
-enum { PAGE = 1 << SAMPLE_PAGE_LOG2 };
-
-static void a_page_holds_what_was_recorded_there(void **unused)
-{
-	const uintptr_t addr = 0x7f1234567010, alias = addr + (uintptr_t)SAMPLE_PAGES * PAGE;
-
-	(void)unused;
-	assert_false(sample_may_hold(addr));
-	sample_page_add(addr);
-	sample_page_add(addr + 96);
-	assert_true(sample_may_hold(addr));
-	assert_true(sample_may_hold(addr - 16)); /* the page's first byte */
-	assert_true(sample_may_hold(alias));
-	assert_false(sample_may_hold(addr - 17));
-	assert_false(sample_may_hold(addr - 16 + PAGE));
-	sample_page_remove(addr);
-	assert_true(sample_may_hold(addr));
-	sample_page_remove(addr + 96);
-	assert_false(sample_may_hold(addr));
-	/* One that the parent process recorded. */
-	sample_page_remove(addr);
-	assert_false(sample_may_hold(addr));
-	sample_page_add(addr);
-	assert_true(sample_may_hold(addr));
-	sample_page_remove(addr);
-}
-
-/* More blocks than the number can tell: the page looks as if it had some for ever. */
-static void a_full_page_stays_full(void **unused)
-{
-	const uintptr_t addr = 0x555500010000;
-	uint32_t i;
-
-	(void)unused;
-	for (i = 0; i < SAMPLE_PAGE_FULL - 1; i++)
-		sample_page_add(addr);
-	for (i = 0; i < SAMPLE_PAGE_FULL - 1; i++) {
-		assert_true(sample_may_hold(addr));
-		sample_page_remove(addr);
-	}
-	assert_false(sample_may_hold(addr));
-	for (i = 0; i < SAMPLE_PAGE_FULL + 5; i++)
-		sample_page_add(addr);
-	for (i = 0; i < SAMPLE_PAGE_FULL + 5; i++)
-		sample_page_remove(addr);
-	assert_true(sample_may_hold(addr));
-}
-
-static void what_is_not_to_be_asked_for_is_full(void **unused)
-{
-	const uintptr_t start = 0x600000123ff0, end = start + 2 * PAGE, recorded = 0x600000200000;
-
-	(void)unused;
-	sample_init(start, end);
-	assert_true(sample_may_hold(0));
-	assert_true(sample_may_hold(start));
-	assert_true(sample_may_hold(start + PAGE));
-	assert_true(sample_may_hold(end - 1));
-	assert_false(sample_may_hold(start - PAGE));
-	assert_false(sample_may_hold(end + PAGE));
-	sample_page_add(recorded);
-	sample_fork_child();
-	assert_false(sample_may_hold(recorded));
-	assert_true(sample_may_hold(0));
-	assert_true(sample_may_hold(start));
-}
-
-static void without_sampling_no_page_is_written(void **unused)
-{
-	const uintptr_t start = 0x601000020000;
-
-	(void)unused;
-	settings.sample = 0;
-	sample_init(start, start + PAGE);
-	assert_false(sample_may_hold(start));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,10 +167,6 @@ int main(void)
 		cmocka_unit_test_setup(large_blocks_stand_for_themselves, setup),
 		cmocka_unit_test_setup(estimates_have_no_bias, setup),
 		cmocka_unit_test_setup(zero_bytes_are_drawn_as_one, setup),
-		cmocka_unit_test_setup(a_page_holds_what_was_recorded_there, setup),
-		cmocka_unit_test_setup(a_full_page_stays_full, setup),
-		cmocka_unit_test_setup(what_is_not_to_be_asked_for_is_full, setup),
-		cmocka_unit_test_setup(without_sampling_no_page_is_written, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
