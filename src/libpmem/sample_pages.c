@@ -44,8 +44,11 @@ enum live_put sample_pages_put(const struct live_block *block, struct live_block
 
 	if (!sample_is_on())
 		return done;
-	if (done == LIVE_PUT_OK)
+	if (done != LIVE_PUT_LOST)
 		change(block->addr, 1);
+	/* It may have begun in another page, where the new block goes on. */
+	if (done == LIVE_PUT_STALE)
+		change(stale->addr, -1);
 	return done;
 }
 

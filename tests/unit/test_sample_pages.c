@@ -105,6 +105,26 @@ static void what_is_not_to_be_asked_for_is_full(void **state)
 	assert_true(sample_pages_may_hold(boot));
 }
 
+/* A block that was freed past the hooks begins where the new one goes on, in the next page. */
+static void a_stale_block_goes_from_its_own_page(void **state)
+{
+	const uintptr_t stale_addr = area + 151 * PAGE, addr = stale_addr - 16;
+	const struct live_block block = {.addr = addr, .size = 100, .stack_id = 4, .birth_ns = 8};
+	struct live_block stale;
+
+	(void)state;
+	put(stale_addr, 10);
+	assert_int_equal(sample_pages_put(&block, &stale), LIVE_PUT_STALE);
+	assert_int_equal(stale.addr, stale_addr);
+	assert_true(sample_pages_may_hold(addr));
+	assert_false(sample_pages_may_hold(stale_addr));
+	/* One at the same place. */
+	assert_int_equal(sample_pages_put(&block, &stale), LIVE_PUT_STALE);
+	assert_true(sample_pages_may_hold(addr));
+	take(addr);
+	assert_false(sample_pages_may_hold(addr));
+}
+
 static void in_a_child_none_is_recorded(void **state)
 {
 	const uintptr_t addr = area + 200 * PAGE;
@@ -138,6 +158,7 @@ int main(void)
 		cmocka_unit_test_setup(a_page_holds_what_was_recorded_there, start),
 		cmocka_unit_test_setup(a_full_page_stays_full, start),
 		cmocka_unit_test_setup(what_is_not_to_be_asked_for_is_full, start),
+		cmocka_unit_test_setup(a_stale_block_goes_from_its_own_page, start),
 		cmocka_unit_test_setup(in_a_child_none_is_recorded, start),
 		cmocka_unit_test_setup(without_sampling_no_page_is_written, start),
 	};
