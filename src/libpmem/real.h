@@ -63,7 +63,7 @@ static inline long real_raw_result(long result)
 
 enum { REAL_BOOT_SIZE = 64 * 1024 };
 
-extern char real_boot_arena[] __attribute__((visibility("hidden"))); /* [REAL_BOOT_SIZE] */
+extern char real_boot_arena[REAL_BOOT_SIZE] __attribute__((visibility("hidden")));
 
 /* True for a block of the boot arena. */
 static inline bool real_is_boot(const void *block)

@@ -7,7 +7,7 @@
  *
  * A signal handler may leave an event by siglongjmp(), and thread.c then goes on with this cache: what stands between two
  * in_order() may be the last that was written.  So at each of them a room belongs to nobody or to one, never to two, and
- * what is lost is a room.
+ * what is lost is memory.  What sets count are hints: any number will do.
  */
 #include "libpmem/stack_cache.h"
 
@@ -26,7 +26,7 @@ enum {
 	 * thread's hot fields lie at the start of a page, so the first rooms must not. */
 	ARENA_SKIP = 16,
 	HITS_MIN = STACK_CACHE_MISSES / 2, /* for so many misses, or the set rests */
-	REST = 64,			   /* lookups, doubled for each rest that did not help, */
+	REST = 64,			   /* misses, doubled for each rest that did not help, */
 	RESTS_MAX = 6,			   /* so often */
 	GROW_FACTOR = 4,
 	GROW_SHARE = 4, /* one in so many is a reason to grow */

@@ -5,7 +5,7 @@
  * An entry is found by the slot of the innermost return address, its value and the entry point, and is
  * taken only if every check of unwind.h holds: the same proof as in unwind.c, without the frames.
  * Four-way sets.  To look in vain costs about as much as a hit saves (four entries and their first checks, none of them in the nearest
- * cache), so a set that misses more often than it hits rests: for some time nobody looks into it, and for twice that if it is no better
+ * cache), so a set with fewer hits than half its misses rests: for some time nobody looks into it, and for twice that if it is no better
  * afterwards.  A thread that keeps missing call stacks that it had not long ago
  * gets more sets: what that costs in memory, busy threads alone pay.
  */
@@ -45,11 +45,10 @@ struct stack_cache_entry {
 	uint32_t size_min; /* sizes in [size_min, size_min + size_span) need no histogram_size() */
 	uint32_t size_span;
 	uint32_t hits;	/* since its set's misses were 0 */
-	uint16_t rest;	/* of a set's first entry: lookups that the set will still be spared */
+	uint16_t rest;	/* of a set's first entry: misses until somebody looks into the set again */
 	uint8_t misses; /* likewise: of the set */
-	uint8_t rests;	/* likewise: one after the other */
+	uint8_t rests;	/* likewise: how many came one after the other */
 	uint8_t victim; /* likewise: which of the others is replaced next, from 0 */
-	uint8_t unused;
 	uint16_t room_class;
 };
 
@@ -63,7 +62,6 @@ struct stack_cache {
 	struct stack_check_group *arena;
 	uint32_t arena_left; /* groups */
 	uint32_t any_unclean;
-	uint32_t victim;  /* the way that is replaced next, modulo STACK_CACHE_WAYS */
 	uint32_t *recent; /* [STACK_CACHE_RECENT]: ids of call stacks that were missed, by id */
 	uint32_t missed;  /* call stacks since the last look at these numbers */
 	uint32_t missed_again; /* of these, how many were in recent */

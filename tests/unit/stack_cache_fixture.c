@@ -16,7 +16,7 @@
 _Atomic uint32_t unwind_mappings;
 
 struct format_stack stacks[IDS];
-uintptr_t stack_words[WORDS]; /* the stack */
+uintptr_t stack_words[WORDS];
 struct stack_cache cache;
 struct stack_check_group checks[CHECKS_MAX / STACK_CHECK_GROUP + 1];
 struct unwind_frame leaf;
@@ -52,7 +52,6 @@ struct format_counter *counter_of(uint32_t id)
 	return (struct format_counter *)(uintptr_t)(0x1000 + 8 * (uintptr_t)id);
 }
 
-/* A call stack whose innermost return address is stack_words[at]; the words behind it, count of them, prove it. */
 void describe(uint32_t at, uint32_t count, uint32_t hook)
 {
 	uint32_t i;
@@ -82,7 +81,6 @@ void put(uint32_t at, uint32_t count, uint32_t hook, uint32_t id)
 	stack_cache_put(&cache, &unwind, id, counter_of(id));
 }
 
-/* The id found at stack_words[at]; 0 = none. */
 uint32_t find(uint32_t at, uint32_t hook)
 {
 	struct stack_cache_entry *entry = stack_cache_find(&cache, &stack_words[at - 1], hook);
@@ -95,7 +93,6 @@ uint32_t find(uint32_t at, uint32_t hook)
 	return entry->stack_id;
 }
 
-/* True if call stacks at the two places compete for the same entries.  Forgets all entries. */
 bool share_a_set(uint32_t a, uint32_t b)
 {
 	unsigned i;
@@ -104,7 +101,7 @@ bool share_a_set(uint32_t a, uint32_t b)
 		return true;
 	stack_cache_flush(&cache);
 	put(a, 1, 0, 1);
-	assert_int_equal(find(a, 0), 1); /* also ends the misses in a row */
+	assert_int_equal(find(a, 0), 1); /* hits, so that no set rests */
 	for (i = 0; i < STACK_CACHE_WAYS; i++) {
 		put(b, 1, 0, 2);
 		assert_int_equal(find(b, 0), 2);
@@ -112,7 +109,6 @@ bool share_a_set(uint32_t a, uint32_t b)
 	return find(a, 0) == 0;
 }
 
-/* The first place from at on whose call stacks go to the same set as those of stack_words[1]. */
 uint32_t same_set(uint32_t at)
 {
 	while (!share_a_set(1, at))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * test_stack_cache_rest.c - sets that miss more than they hit are left alone, and what comes again is worth remembering.
+ * test_stack_cache_rest.c - sets with fewer hits than half their misses are left alone, and what comes again is worth remembering.
  */
 #include <setjmp.h>
 #include <stdarg.h>
