@@ -10,6 +10,7 @@
 #define PMEM_CORE_STACK_HASH_H
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define STACK_HASH_START UINT64_C(0xcbf29ce484222325)
 #define STACK_HASH_PRIME UINT64_C(0x100000001b3)
@@ -69,6 +70,35 @@ static inline uint64_t stack_hash_object(uint64_t hash, const struct stack_hash_
 	if (frame->build_id_size > 0)
 		return stack_hash_bytes(hash, frame->build_id, frame->build_id_size);
 	return stack_hash_string(hash, frame->path);
+}
+
+/*
+ * What the bytes of one object do to a hash.  XOR with a byte adds to the hash what its lowest 8 bits decide, and these decide the lowest
+ * 8 bits of the product: so all bytes together are a multiplication and an addition, and there are only 256 different addends.  That
+ * is exact, and one step where there were as many as bytes.
+ */
+struct stack_hash_step {
+	uint64_t factor; /* the same for all hashes */
+	uint64_t addend; /* for those with the same lowest 8 bits */
+};
+
+/* That of a frame's object, for hashes with the lowest 8 bits of hash. */
+static inline struct stack_hash_step stack_hash_object_step(uint64_t hash,
+							    const struct stack_hash_frame *frame)
+{
+	size_t bytes = frame->build_id_size ? frame->build_id_size : strlen(frame->path) + 1;
+	struct stack_hash_step step = {.factor = 1};
+
+	while (bytes-- > 0)
+		step.factor *= STACK_HASH_PRIME;
+	step.addend = stack_hash_object(hash, frame) - hash * step.factor;
+	return step;
+}
+
+/* stack_hash_object() of what the step was made for. */
+static inline uint64_t stack_hash_take_step(uint64_t hash, const struct stack_hash_step *step)
+{
+	return hash * step->factor + step->addend;
 }
 
 /* The second part: where in it. */

@@ -6,8 +6,6 @@
  */
 #include "libpmem/snapshot_entry.h"
 
-#include <string.h>
-
 #include "core/stack_hash.h"
 #include "libpmem/frame_lines.h"
 #include "libpmem/modules.h"
@@ -17,15 +15,10 @@
 
 enum { HASH_DIGITS = 16, STEPS = 4096 };
 
-/*
- * What the bytes of one module do to a hash.  XOR with a byte adds to the hash what its lowest 8 bits decide, and these decide the
- * lowest 8 bits of the product: so all bytes together are a multiplication and an addition, and there are only 256 different
- * addends.  That is exact, and saves most of the time of the hash.
- */
+/* What a module does to hashes with certain lowest 8 bits. */
 struct step {
 	const struct module *module; /* NULL = not made yet */
-	uint64_t factor;
-	uint64_t addend;
+	struct stack_hash_step hash;
 };
 
 /* By module and lowest 8 bits; NULL = not there yet.  Under LOCK_SNAPSHOT. */
@@ -44,13 +37,8 @@ static struct step make_step(const struct module *module, uint64_t hash)
 	const struct stack_hash_frame frame = {.build_id = module->build_id.bytes,
 					       .build_id_size = module->build_id.size,
 					       .path = module->path};
-	size_t bytes = frame.build_id_size ? frame.build_id_size : strlen(frame.path) + 1;
-	struct step step = {.module = module, .factor = 1};
 
-	while (bytes-- > 0)
-		step.factor *= STACK_HASH_PRIME;
-	step.addend = stack_hash_object(hash, &frame) - hash * step.factor;
-	return step;
+	return (struct step){module, stack_hash_object_step(hash, &frame)};
 }
 
 static uint64_t hash_object(uint64_t hash, const struct modules_location *location)
@@ -62,11 +50,11 @@ static uint64_t hash_object(uint64_t hash, const struct modules_location *locati
 		steps = sys_map(STEPS * sizeof(*steps));
 	kept = steps ? &steps[key % STEPS] : NULL;
 	if (kept && kept->module == location->module)
-		return hash * kept->factor + kept->addend;
+		return stack_hash_take_step(hash, &kept->hash);
 	step = make_step(location->module, hash);
 	if (kept)
 		*kept = step;
-	return hash * step.factor + step.addend;
+	return stack_hash_take_step(hash, &step.hash);
 }
 
 static uint64_t hash_frame(uint64_t hash, const struct modules_location *location)
