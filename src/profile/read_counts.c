@@ -25,7 +25,7 @@ enum {
 /* No counter gets there: at 100 GB/s it would take 700 years. */
 #define LARGEST (UINT64_C(1) << 61)
 
-/* Of a process that does not run one pass has the same result. */
+/* Of what changes no more one pass has the same result. */
 enum step { READ_FREES, READ_ALLOCS, READ_BOTH };
 
 struct pass {
@@ -323,10 +323,17 @@ static bool run_steps(struct pass *pass)
 	return true;
 }
 
+/* True of a process that ended, and of a copy in memory.  Not of one that /proc does not show: it may record elsewhere. */
+static bool is_final(const struct reader *reader)
+{
+	return reader->image.fd < 0 ||
+	       plain32(&reader->image.first->header.state) != FORMAT_STATE_RECORDING;
+}
+
 bool read_counts(struct reader *reader)
 {
 	struct pass pass = {.reader = reader};
-	bool done = reader->profile.is_live ? run_steps(&pass) : run_step(&pass, READ_BOTH);
+	bool done = is_final(reader) ? run_step(&pass, READ_BOTH) : run_steps(&pass);
 
 	if (!done)
 		return false;
