@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "report/json_parts.h"
 #include "profile/stack_id.h"
+#include "report/json_parts.h"
 #include "report/mappings.h"
 
 static void put_counts(struct json *json, const struct profile_counts *counts)
