@@ -42,7 +42,7 @@ struct stack_cache_entry {
 	uint32_t size;			  /* of the groups, bytes; at least one */
 	uint32_t stack_id;
 	uint32_t mappings; /* unwind_mappings at capture */
-	uint32_t size_min; /* sizes in [size_min, size_min + size_span) need no histogram_size() */
+	uint32_t size_min; /* sizes in [size_min, size_min + size_span) need no histogram_sizes() */
 	uint32_t size_span;
 	uint32_t hits;	/* since its set's misses were 0 */
 	uint16_t rest;	/* of a set's first entry: misses until somebody looks into the set again */
