@@ -216,3 +216,14 @@ def test_a_buffer_that_comes_again_at_its_place_is_counted_right(run, tool, prog
     assert sum(stack["alloc_bytes"] for stack in found) == pytest.approx(count * size, rel=5 / draws ** 0.5)
     # Each block of the sample tells of the lifetimes of those that it stands for.
     assert sum(sum(stack["lifetimes"]) for stack in found) == sum(stack["free_blocks"] for stack in found)
+
+
+def test_a_block_over_the_end_of_a_page_is_seen_to_be_freed(run, tool, programs):
+    """Where it reaches the next page another block was sampled, whose allocator took it back without a word: that one's page is told of it, and this
+    one's must be too."""
+    allocator = programs("place_malloc.c", "-shared", "-fPIC", "-fno-builtin", "-Wl,-Bsymbolic", out="place_malloc.so")
+    result = run([programs("across_pages.c", str(allocator)), "200"], {**SETTINGS, "PMEM_SAMPLE": "1k"})
+    assert result.code == 0, result.err
+    found = sums(report_of(tool, result.folder))
+    assert found["freed_site"]["alloc_bytes"] == 200 * 40000
+    assert {site: counts["live_blocks"] for site, counts in found.items() if site} == {"kept_site": 0, "freed_site": 0}
