@@ -212,12 +212,13 @@ static void test_rate_of_text(void **state)
 	fakes.id_limit = 1000;
 	fakes_work(5000);
 	do {
-		last = fakes.log_size - before;
+		last = before;
 		before = fakes.log_size;
 		fakes_check(1000);
-	} while (fakes.log_size > before && before <= SNAPSHOT_CREDIT_BYTES);
-	assert_true(before <= SNAPSHOT_CREDIT_BYTES && before + last > SNAPSHOT_CREDIT_BYTES);
-	wait_ms = before + last - SNAPSHOT_CREDIT_BYTES;
+	} while (fakes.log_size > before && before <= 2 * SNAPSHOT_CREDIT_BYTES);
+	assert_int_equal(fakes.log_size, before);
+	assert_true(last <= SNAPSHOT_CREDIT_BYTES && before > SNAPSHOT_CREDIT_BYTES);
+	wait_ms = before - SNAPSHOT_CREDIT_BYTES;
 	fakes.clock_ns += (wait_ms - 1) * 1000000;
 	fakes_check(1000);
 	assert_int_equal(fakes.log_size, before);
