@@ -315,6 +315,7 @@ static void copy_groups(struct stack_check_group *to, const struct stack_check_g
 static void make_way(struct stack_cache_entry *set)
 {
 	struct stack_cache_entry *victim = set + 1 + set->victim;
+	struct stack_cache_entry moved = *set;
 	struct stack_check_group *room = victim->groups, *groups = set->groups;
 	uint16_t room_class = victim->room_class;
 	uintptr_t slot = set->slot;
@@ -323,14 +324,10 @@ static void make_way(struct stack_cache_entry *set)
 	victim->slot = set->slot = 0;
 	victim->groups = set->groups = NULL;
 	in_order();
-	victim->key = set->key;
-	victim->counter = set->counter;
-	victim->size = set->size;
-	victim->stack_id = set->stack_id;
-	victim->mappings = set->mappings;
-	victim->size_min = set->size_min;
-	victim->size_span = set->size_span;
-	victim->room_class = set->room_class;
+	moved.slot = 0;
+	moved.groups = NULL;
+	moved.hits = victim->hits; /* of the place, not of what it holds: they are added up */
+	*victim = moved;
 	set->room_class = room_class;
 	in_order();
 	set->groups = room;
