@@ -214,6 +214,31 @@ static void without_memory_samples_are_lost(void **state)
 	assert_int_equal(counts[4], 1);
 }
 
+/* The short way to the count of another size leads to the same count as the long one, or nowhere. */
+static void other_sizes_have_a_count(void **state)
+{
+	uint64_t counts[FORMAT_CLASSES];
+	_Atomic uint64_t *count;
+
+	(void)state;
+	assert_null(histogram_other_size(&stacks[0], 100)); /* no block yet */
+	histogram_size(&stacks[0], 8);
+	assert_null(histogram_other_size(&stacks[0], 8));
+	assert_null(histogram_other_size(&stacks[0], 100)); /* no histogram yet */
+	histogram_size(&stacks[0], 100);
+	assert_null(histogram_other_size(&stacks[0], 8));
+	count = histogram_other_size(&stacks[0], 128);
+	assert_non_null(count);
+	histogram_add(count, 2);
+	assert_ptr_not_equal(histogram_other_size(&stacks[0], 129), count);
+	histogram_read_sizes(&stacks[0], 4, counts);
+	assert_int_equal(counts[0], 1);
+	assert_int_equal(counts[4], 3);
+	/* A histogram that lies beyond the first part of the directory is left to the long way. */
+	stacks[0].sizes = FORMAT_SIZES_MANY | HISTOGRAM_INDEX;
+	assert_null(histogram_other_size(&stacks[0], 100));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +249,7 @@ int main(void)
 		cmocka_unit_test_setup(a_read_behind_the_events_has_no_negative_number, start_empty),
 		cmocka_unit_test_setup(threads_share_one_histogram, start_empty),
 		cmocka_unit_test_setup(without_memory_samples_are_lost, start_empty),
+		cmocka_unit_test_setup(other_sizes_have_a_count, start_empty),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
