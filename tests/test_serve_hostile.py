@@ -166,22 +166,28 @@ def test_a_hundred_clients_cost_what_one_does(server, served):
     assert made() - before <= 2 * (seconds + 2) + 3 < 500
 
 
-def test_it_does_not_grow(server, served):
-    def round_of_requests():
+def test_it_does_not_grow(tool, served):
+    def round_of_requests(server):
+        """The bytes that it has after each of them."""
         for i in range(60):
             for path in ("p/%d/data" % served.pid, "p/%d/" % served.pid, "list", "metrics", "none-%d" % i, "p/none-%d/" % i,
                          "debug/pprof/heap?pid=%d" % served.pid):
                 server.get(path)
+                yield server.resident()
         for _ in range(10):
             moment = json.loads(server.post("p/%d/remember" % served.pid).body)
             assert server.post("p/%s/forget" % moment["id"]).status == 200
+            yield server.resident()
         socket.create_connection((server.host, server.port)).close()
 
-    round_of_requests()
-    descriptors, resident = server.descriptors(), server.resident()
-    round_of_requests()
-    pmem_run.wait_for(lambda: server.descriptors() <= descriptors + 2, "connections closed")
-    assert server.resident() < resident + (4 << 20)
+    # The C library gives back what was freed, and does not keep 14 MiB at one time and not at another.
+    with pmem_serve.Server(tool, served.path.parent, env={"MALLOC_TRIM_THRESHOLD_": "131072"}) as server:
+        most = max(round_of_requests(server))
+        descriptors = server.descriptors()
+        list(round_of_requests(server))
+        least = min(round_of_requests(server))
+        pmem_run.wait_for(lambda: server.descriptors() <= descriptors + 2, "connections closed")
+        assert least < most + (2 << 20)
 
 
 def test_a_client_that_goes_does_no_harm(server, served):
