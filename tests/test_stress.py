@@ -11,6 +11,7 @@ import os
 
 import pytest
 
+import pmem_names
 import pmem_report
 import pmem_tool
 import pmem_truth
@@ -69,13 +70,24 @@ def in_handlers(view):
     return [e for e, frames in view.entries if frames[0].mark]
 
 
+def elsewhere(view, sites):
+    """What stands at none of the program's sites, nor in a library's function that they call: entry point, innermost and outermost
+    frame, bytes and blocks."""
+    return [(frames[0].object, e.frames[0].symbol, pmem_names.function(frames[0]), pmem_names.function(frames[-1]), sums([e]))
+            for e, frames in view.entries if pmem_names.function(frames[0]) not in sites]
+
+
 def test_profile_tells_the_truth_of_every_site(stress, reports):
     view = pmem_truth.ReportView(reports[0])
+    wrong = {}
     for site, truth in stress.truth["sites"].items():
         have = view.site(site)
         if site == "at_handler":
             have = have + in_handlers(view)
-        assert sums(have) == truth, site
+        if sums(have) != truth:
+            wrong[site] = sums(have), truth
+    # An event that is missing at its site may stand elsewhere.
+    assert not wrong, (wrong, reports[0].losses, elsewhere(view, stress.truth["sites"]))
 
 
 def test_nothing_is_lost(stress, reports):
