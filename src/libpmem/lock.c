@@ -5,6 +5,9 @@
  * lock_take() and lock_try() acquire what the previous holder wrote before lock_drop() released it.
  * Only the calling thread ever stores its own lock_self() into a lock, so a relaxed read is enough
  * to tell whether it is the holder.
+ *
+ * Why nobody waits for ever.  Whoever waits as long as it takes waits for a lock further down than all that its thread holds, handlers
+ * and what they interrupted taken together: then so does the holder, if it waits, and there is no circle.
  */
 #include "libpmem/lock.h"
 
@@ -16,6 +19,7 @@
 enum {
 	ROUNDS_PER_YIELD = 200,
 	YIELDS_MAX = 50,
+	OUT_OF_ORDER = 10 * ROUNDS_PER_YIELD, /* rounds: longer than any holder takes that runs */
 	PATIENCE = 60000 *
 		   ROUNDS_PER_YIELD, /* rounds: ten seconds of naps; in a sandbox half a second of pauses */
 };
@@ -23,6 +27,9 @@ enum {
 /* Its address names the thread; the content is never used.  initial-exec: no call into the loader's
  * TLS allocator, which calls malloc. */
 static __thread char self __attribute__((tls_model("initial-exec")));
+
+/* The process's locks, from their first use on. */
+static _Atomic(const struct lock *) known[LOCK_RANKS];
 
 uintptr_t lock_self(void)
 {
@@ -39,10 +46,31 @@ bool lock_is_stuck(const struct lock *lock)
 	return atomic_load_explicit(&lock->stuck, memory_order_relaxed);
 }
 
+/* Another thread may hold the lock and wait for one that this one holds. */
+static bool is_out_of_order(const struct lock *lock)
+{
+	const struct lock *further;
+	int rank;
+
+	for (rank = (int)lock->rank + 1; rank < LOCK_RANKS; rank++) {
+		further = atomic_load_explicit(&known[rank], memory_order_relaxed);
+		if (further && lock_mine(further))
+			return true;
+	}
+	return false;
+}
+
+bool lock_may_fail(const struct lock *lock)
+{
+	return lock_mine(lock) || lock_is_stuck(lock) || is_out_of_order(lock);
+}
+
 bool lock_try(struct lock *lock)
 {
 	uintptr_t nobody = 0;
 
+	if (atomic_load_explicit(&known[lock->rank], memory_order_relaxed) != lock)
+		atomic_store_explicit(&known[lock->rank], lock, memory_order_relaxed);
 	return atomic_compare_exchange_strong_explicit(&lock->owner, &nobody, lock_self(),
 						       memory_order_acquire, memory_order_relaxed);
 }
@@ -74,7 +102,7 @@ bool lock_take(struct lock *lock)
 	while (!lock_try(lock)) {
 		/* Only read while somebody holds it: the cache line stays shared. */
 		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
-			if (lock_is_stuck(lock))
+			if (lock_is_stuck(lock) || (rounds >= OUT_OF_ORDER && is_out_of_order(lock)))
 				return false;
 			lock_pause(&rounds);
 			if (lock_waited_long(rounds))

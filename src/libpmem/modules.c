@@ -441,7 +441,7 @@ void modules_locate(uint32_t pc32, struct modules_location *location)
 
 bool modules_busy(void)
 {
-	return lock_mine(&modules_lock) || lock_is_stuck(&modules_lock);
+	return lock_may_fail(&modules_lock);
 }
 
 bool modules_cfi(uintptr_t pc, struct cfi_section *section)

@@ -111,8 +111,8 @@ const char *modules_special_name(uint32_t number);
 /* The unwind tables of the module that contains pc.  Returns false if none does, or if modules_busy(). */
 bool modules_cfi(uintptr_t pc, struct cfi_section *section);
 
-/* True while what is not known yet of modules cannot be found: in a handler that interrupted its own thread doing that, or
- * when the thread that does it does not come back. */
+/* True while it may be that what is not known yet of modules cannot be found: in a handler that interrupted its own thread doing that, or
+ * holding a lock further down, or when the thread that does it does not come back. */
 bool modules_busy(void);
 
 /* Path of the program; "" = unknown. */

@@ -3,11 +3,14 @@
  * test_lock.c - spin locks: exclusion between threads, and no waiting for oneself.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -145,6 +148,98 @@ static void handler_does_not_wait_for_its_own_thread(void **state)
 	sigaction(SIGUSR1, &before, NULL);
 }
 
+/* --- two locks, and handlers that interrupt who holds one ----------------------------------------- */
+
+static struct lock further_up = {.rank = LOCK_MODULES};
+
+struct holding {
+	struct lock *lock;
+	pthread_barrier_t held;
+	_Atomic bool enough; /* the holder drops it */
+};
+
+static void *hold(void *arg)
+{
+	struct holding *holding = arg;
+
+	assert_true(lock_take(holding->lock));
+	pthread_barrier_wait(&holding->held);
+	while (!atomic_load(&holding->enough))
+		sched_yield();
+	lock_drop(holding->lock);
+	return NULL;
+}
+
+static pthread_t hold_elsewhere(struct holding *holding)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&holding->held, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, hold, holding), 0);
+	pthread_barrier_wait(&holding->held);
+	return thread;
+}
+
+static void release(struct holding *holding, pthread_t thread)
+{
+	atomic_store(&holding->enough, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_barrier_destroy(&holding->held);
+}
+
+static void a_lock_further_up_is_not_waited_for(void **state)
+{
+	struct holding holding = {.lock = &further_up};
+	pthread_t thread = hold_elsewhere(&holding);
+
+	(void)state;
+	assert_false(lock_may_fail(&further_up));
+	assert_true(lock_take(&lock));
+	assert_true(lock_may_fail(&further_up));
+	/* Its holder goes on only after this. */
+	assert_false(lock_take(&further_up));
+	assert_false(lock_is_stuck(&further_up));
+	lock_drop(&lock);
+	assert_false(lock_may_fail(&further_up));
+	release(&holding, thread);
+}
+
+static void a_free_lock_further_up_is_taken(void **state)
+{
+	(void)state;
+	assert_true(lock_take(&lock));
+	assert_true(lock_take(&further_up));
+	assert_true(lock_mine(&further_up));
+	lock_drop(&further_up);
+	lock_drop(&lock);
+}
+
+static void *release_soon(void *arg)
+{
+	struct holding *holding = arg;
+	const struct timespec longer_than_a_moment = {.tv_nsec = 50000000};
+
+	nanosleep(&longer_than_a_moment, NULL);
+	atomic_store(&holding->enough, true);
+	return NULL;
+}
+
+static void a_lock_further_down_is_waited_for(void **state)
+{
+	struct holding holding = {.lock = &lock};
+	pthread_t thread = hold_elsewhere(&holding), other;
+
+	(void)state;
+	assert_int_equal(pthread_create(&other, NULL, release_soon, &holding), 0);
+	assert_true(lock_take(&further_up));
+	assert_false(lock_may_fail(&lock));
+	assert_true(lock_take(&lock));
+	lock_drop(&lock);
+	lock_drop(&further_up);
+	assert_int_equal(pthread_join(other, NULL), 0);
+	release(&holding, thread);
+}
+
 /* Its holder ended without dropping it. */
 static void a_lock_that_stays_held_is_not_waited_for_twice(void **state)
 {
@@ -175,6 +270,9 @@ int main(void)
 		cmocka_unit_test(reset_frees_what_another_thread_held),
 		cmocka_unit_test(threads_exclude_each_other),
 		cmocka_unit_test(handler_does_not_wait_for_its_own_thread),
+		cmocka_unit_test(a_lock_further_up_is_not_waited_for),
+		cmocka_unit_test(a_free_lock_further_up_is_taken),
+		cmocka_unit_test(a_lock_further_down_is_waited_for),
 		cmocka_unit_test(a_lock_that_stays_held_is_not_waited_for_twice),
 	};
 
