@@ -205,6 +205,8 @@ static bool copy_all(struct copy *copy)
 	       take_fresh(copy, FORMAT_REGIONS) && take_fresh(copy, FORMAT_MODULES) &&
 	       take_fresh(copy, FORMAT_TEXT) && take_fresh(copy, FORMAT_THREADS) &&
 	       take_fresh(copy, FORMAT_HISTOGRAMS) &&
+	       take_fresh(copy, FORMAT_MAPPINGS) && take_fresh(copy, FORMAT_PINS) &&
+	       take_fresh(copy, FORMAT_REALLOCS) && take_fresh(copy, FORMAT_FAILURES) &&
 	       copy_slots(copy, FORMAT_POINTS, sizeof(struct format_point), 0) &&
 	       copy_slots(copy, FORMAT_SERIES, sizeof(struct format_series), 0) &&
 	       copy_slots(copy, FORMAT_MARKS, sizeof(struct format_mark), 0);
