@@ -6,6 +6,7 @@
  *
  *   same      one call site (default)
  *   leaves    eight functions in turn
+ *   sizes     one call site, blocks of eight sizes in turn: SIZE, 2 * SIZE, ... 8 * SIZE
  *   tree      a function that calls itself twice: no call stack comes again soon
  *   handover  the block is freed by another thread
  *
@@ -25,6 +26,7 @@ enum {
 	ROUNDS_MAX = 1000,
 	THREADS_MAX = 256,
 	LEAVES = 8,
+	SIZES = 8,
 	TREE_DEPTH = 18,
 	RING = 256,
 	/* The C library's three, main(), measure() and the pattern. */
@@ -55,6 +57,20 @@ static long run_same(struct ring *ring)
 	(void)ring;
 	for (i = 0; i < pairs; i++) {
 		void *block = malloc(size);
+
+		keep(block);
+		free(block);
+	}
+	return pairs;
+}
+
+static long run_sizes(struct ring *ring)
+{
+	long i;
+
+	(void)ring;
+	for (i = 0; i < pairs; i++) {
+		void *block = malloc(size * (size_t)(1 + i % SIZES));
 
 		keep(block);
 		free(block);
@@ -230,10 +246,8 @@ static void set_pattern(const char *name)
 		const char *name;
 		long (*run)(struct ring *ring);
 	} patterns[] = {
-		{"same", run_same},
-		{"leaves", run_leaves},
-		{"tree", run_tree},
-		{"handover", run_handover},
+		{"same", run_same}, {"leaves", run_leaves},	{"sizes", run_sizes},
+		{"tree", run_tree}, {"handover", run_handover},
 	};
 	size_t i;
 

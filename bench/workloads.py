@@ -233,6 +233,6 @@ class Pair:
 
 def pairs():
     targets = {("same", 5): 9, ("same", 20): 14, ("same", 60): 25, ("tree", 20): 50}
-    patterns = ("same", "leaves", "tree", "handover")
+    patterns = ("same", "leaves", "sizes", "tree", "handover")
     single = [Pair(p, d, 1, targets.get((p, d))) for p in patterns for d in (5, 20, 60)]
     return single + [Pair(p, 20, t) for p in patterns for t in (2, 8, 64)]

@@ -35,7 +35,7 @@ def test_list_names_every_kind_of_workload_and_measures_nothing(bench):
     result = bench("--list")
     assert result.returncode == 0, result.stderr
     names = [line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")]
-    for name in ("pair:same:20:1", "pair:leaves:5:1", "pair:tree:60:1", "pair:handover:20:64", "python", "sqlite", "jq", "perl",
+    for name in ("pair:same:20:1", "pair:leaves:5:1", "pair:sizes:20:8", "pair:tree:60:1", "pair:handover:20:64", "python", "sqlite", "jq", "perl",
                  "cc1plus", "xmllint", "node", "redis", "factor", "factor-2", "cubes", "stacks", "paths", "sites", "memory:1000:100000:200", "memory:64:100000:100000", "startup:true",
                  "startup:git"):
         assert names.count(name) == 1, name

@@ -44,7 +44,7 @@ def each(pair, folder, preload, options, settings=(), counts=(FEW, MANY)):
     return (many - few) / (counts[1] - counts[0])
 
 
-@pytest.mark.parametrize("options,budget", [(["5"], 252), (["20"], 306), (["-p", "leaves", "20"], 312)])
+@pytest.mark.parametrize("options,budget", [(["5"], 252), (["20"], 306), (["-p", "leaves", "20"], 312), (["-p", "sizes", "20"], 342)])
 def test_a_repeating_call_site_costs_no_more_than(pair, lib, tmp_path, options, budget):
     added = each(pair, tmp_path / "mine", lib, options) - each(pair, tmp_path / "bare", "", options)
     assert 100 < added <= budget
@@ -86,15 +86,17 @@ def calls(text, function):
     return sum_
 
 
-def test_threads_that_keep_to_themselves_hardly_meet(pair, lib, tmp_path):
-    """What an event writes for others to see: the lock of the peak, and the sum of what was moved (doc/SCALING.md)."""
+@pytest.mark.parametrize("pattern", ["same", "sizes"])
+def test_threads_that_keep_to_themselves_hardly_meet(pair, lib, tmp_path, pattern):
+    """What an event writes for others to see: the lock of the peak, the sum of what was moved, and histograms (doc/SCALING.md)."""
     subprocess.run(["valgrind", "-q", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=%s/out" % tmp_path, "env",
-                    "LD_PRELOAD=%s" % lib, pair, "-t", "4", "-n", "20000", "-r", "2", "20"], cwd=tmp_path, check=True,
+                    "LD_PRELOAD=%s" % lib, pair, "-p", pattern, "-t", "4", "-n", "20000", "-r", "2", "20"], cwd=tmp_path, check=True,
                    env={**os.environ, "PMEM_LOG": "0"}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     text, pairs = (tmp_path / "out").read_text(), 4 * 20000 * 2
     assert calls(text, "malloc") >= pairs
     assert calls(text, "peak_settle") < pairs / 500
-    assert 0 < calls(text, "churn_tell") < pairs / 60
+    assert 0 < calls(text, "churn_tell") < pairs / (60 if pattern == "same" else 20)
+    assert (0 if pattern == "same" else 1) <= calls(text, "recent_sizes_missed") < pairs / 100
 
 
 @pytest.mark.skipif(not JEMALLOC, reason="no libjemalloc.so.2 here (Debian: libjemalloc2)")

@@ -39,6 +39,9 @@ enum {
 	FORMAT_REGION_BITS = 20, /* low bits of a pc32: offset in the region */
 	FORMAT_CHUNK = 64,	 /* counters in a chunk */
 	FORMAT_CLASSES = 24,	 /* of a histogram */
+	FORMAT_RECENT = 256,	 /* in struct format_recent_sizes */
+	FORMAT_RECENT_CLASS_SHIFT = 32,
+	FORMAT_RECENT_STACK_SHIFT = 37,
 	FORMAT_SIZE_SHIFT = 3, /* size class 0: up to 8 bytes, then up to 16, 32 ...; the last is open */
 	FORMAT_LIFETIME_SHIFT = 10, /* lifetime class 0: up to 1,024 ns, then 2,048 ...; the last is open */
 	FORMAT_LOSSES = 32,
@@ -66,11 +69,12 @@ enum format_kind {
 	FORMAT_MARKS = 14,     /* struct format_mark */
 	FORMAT_DIRECTORY = 15, /* uint32_t [FORMAT_ENTRIES]: entries of blocks FORMAT_FIRST_ENTRIES + index * FORMAT_ENTRIES and on */
 	FORMAT_GIVEN = 16,     /* struct format_given: not the recorder's, see there */
-	FORMAT_GIVEN_TEXT = 17, /* as FORMAT_TEXT, for FORMAT_GIVEN */
-	FORMAT_MAPPINGS = 18,	/* struct format_mapping, in no order */
-	FORMAT_PINS = 19,	/* struct format_pin, in no order */
-	FORMAT_REALLOCS = 20,	/* struct format_realloc, in no order */
-	FORMAT_FAILURES = 21,	/* struct format_failure, in no order */
+	FORMAT_GIVEN_TEXT = 17,	  /* as FORMAT_TEXT, for FORMAT_GIVEN */
+	FORMAT_MAPPINGS = 18,	  /* struct format_mapping, in no order */
+	FORMAT_PINS = 19,	  /* struct format_pin, in no order */
+	FORMAT_REALLOCS = 20,	  /* struct format_realloc, in no order */
+	FORMAT_FAILURES = 21,	  /* struct format_failure, in no order */
+	FORMAT_RECENT_SIZES = 22, /* struct format_recent_sizes, in no order */
 	FORMAT_KINDS,
 };
 
@@ -256,6 +260,8 @@ struct format_header {
 	struct format_errand errand;
 	uint64_t realloc_start; /* code of the hooks realloc() and reallocarray(): addresses in the process */
 	uint64_t realloc_end;
+	_Atomic uint32_t recent_count; /* items of FORMAT_RECENT_SIZES below it may be in use */
+	uint32_t reserved;
 };
 
 static_assert(sizeof(struct format_memory) == 56 && sizeof(struct format_rss) == 208, "no padding");
@@ -370,6 +376,12 @@ struct format_chunk {
 
 struct format_histogram {
 	_Atomic uint64_t counts[FORMAT_CLASSES];
+};
+
+/* Blocks that one thread counted lately and that are not in the histograms of sizes, which all threads share, yet: each
+ * id of a call stack << FORMAT_RECENT_STACK_SHIFT | size class << FORMAT_RECENT_CLASS_SHIFT | blocks, where blocks may be 0. */
+struct format_recent_sizes {
+	_Atomic uint64_t counts[FORMAT_RECENT];
 };
 
 /* 1 MiB of a module's code. */
@@ -507,6 +519,9 @@ static_assert(sizeof(struct format_counter_wide) == 64 && sizeof(struct format_t
 	      "arrays");
 static_assert(sizeof(struct format_histogram) == 192 && sizeof(struct format_module) == 128,
 	      "arrays");
+static_assert(sizeof(struct format_recent_sizes) == 2048 &&
+		      FORMAT_CLASSES <= 1 << (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT),
+	      "whole ones fill a block");
 static_assert(sizeof(struct format_region) == 8 && sizeof(struct format_chunk) == 8, "arrays");
 static_assert(sizeof(struct format_point) == 64 && sizeof(struct format_mark) == 64, "arrays");
 static_assert(sizeof(struct format_series) == 128 && sizeof(struct format_pin) == 24 &&

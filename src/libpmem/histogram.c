@@ -73,6 +73,13 @@ __attribute__((noinline)) void histogram_size_first(struct format_stack *stack, 
 		histogram_add_to(sizes & HISTOGRAM_INDEX, size_class, blocks);
 }
 
+void histogram_add_others(const struct format_stack *stack, uint32_t size_class, uint64_t blocks)
+{
+	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
+
+	histogram_add_to(sizes & HISTOGRAM_INDEX, size_class, blocks);
+}
+
 void histogram_lifetimes(struct format_stack *stack, uint64_t lifetime_ns, uint64_t blocks)
 {
 	uint32_t index = atomic_load_explicit(&stack->lifetimes, memory_order_acquire);

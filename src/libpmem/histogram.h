@@ -2,7 +2,7 @@
 /*
  * histogram.h - sizes of all blocks, and lifetimes of sampled blocks, per call stack, in powers of two.
  *
- * Shared by all threads (never one per thread).  A call stack whose blocks all fall into one size
+ * Shared by all threads (never one per thread; but see recent_sizes.h).  A call stack whose blocks all fall into one size
  * class costs nothing but a comparison: tree_stack.sizes then is that class + 1 and the counters give the
  * number.  The first block of another class makes a histogram in the store (tree_stack.sizes =
  * FORMAT_SIZES_MANY | first class << 24 | index): it holds the blocks of every class but the first one, whose
@@ -44,14 +44,19 @@ static inline _Atomic uint64_t *histogram_count(uint32_t index, uint32_t class)
 	return histogram ? &histogram->counts[class] : NULL;
 }
 
+/* Nobody else counts there. */
+static inline void histogram_add_alone(_Atomic uint64_t *count, uint64_t blocks)
+{
+	atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + blocks,
+			      memory_order_relaxed);
+}
+
 /* While the process has one thread a plain increment does; a signal handler between its load and store, or a thread that
  * libc does not know of, can cost one block's entry here, never a counter's. */
 static inline void histogram_add(_Atomic uint64_t *count, uint64_t blocks)
 {
 	if (&__libc_single_threaded && __libc_single_threaded)
-		atomic_store_explicit(count,
-				      atomic_load_explicit(count, memory_order_relaxed) + blocks,
-				      memory_order_relaxed);
+		histogram_add_alone(count, blocks);
 	else
 		atomic_fetch_add_explicit(count, blocks, memory_order_relaxed);
 }
@@ -64,6 +69,9 @@ static inline void histogram_add_to(uint32_t index, uint32_t class, uint64_t blo
 	if (count)
 		histogram_add(count, blocks);
 }
+
+/* Adds blocks of another class than the first to *stack's histogram, which there is. */
+void histogram_add_others(const struct format_stack *stack, uint32_t size_class, uint64_t blocks);
 
 /* Blocks of class size_class were allocated there, and there is no histogram yet. */
 void histogram_size_first(struct format_stack *stack, uint32_t size_class, uint64_t blocks);

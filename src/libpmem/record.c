@@ -320,6 +320,24 @@ static void alloc_known(struct thread *thread, struct stack_cache_entry *entry, 
 	alloc_at(thread, &event, entry->stack_id, entry);
 }
 
+/* Counts a block of another size class than its call stack's first.  Returns false if there is no place for it yet. */
+static bool count_other_size(struct thread *thread, uint32_t stack_id, size_t size)
+{
+	uint32_t size_class = histogram_class(size, FORMAT_SIZE_SHIFT);
+	_Atomic uint64_t *count = recent_sizes_find(&thread->recent_sizes, stack_id, size_class);
+
+	if (count) {
+		histogram_add_alone(count, 1);
+		return true;
+	}
+	count = histogram_other_size(tree_stack(stack_id), size);
+	if (!count)
+		return false;
+	histogram_add(count, 1);
+	recent_sizes_missed(&thread->recent_sizes, stack_id, size_class);
+	return true;
+}
+
 /* Whatever is left of a known call stack's allocations. */
 static __attribute__((noinline)) void *alloc_uncommon(struct thread *thread,
 						      struct stack_cache_entry *entry, void *block,
@@ -331,7 +349,8 @@ static __attribute__((noinline)) void *alloc_uncommon(struct thread *thread,
 		alloc_known(thread, entry, block, size);
 		return block;
 	}
-	count_sizes(entry->stack_id, entry, size, 1);
+	if (!entry->size_span || !count_other_size(thread, entry->stack_id, size))
+		count_sizes(entry->stack_id, entry, size, 1);
 	return record_alloc_finish(thread, entry, block, size);
 }
 
@@ -341,12 +360,13 @@ __attribute__((noinline)) void *record_alloc_known(struct thread *thread,
 						   struct stack_cache_entry *entry, void *block,
 						   size_t size)
 {
-	_Atomic uint64_t *count = histogram_other_size(tree_stack(entry->stack_id), size);
+	_Atomic uint64_t *recent = recent_sizes_find(&thread->recent_sizes, entry->stack_id,
+						     histogram_class(size, FORMAT_SIZE_SHIFT));
 
-	if (!count || !entry->size_span || record_samples(entry->counter) ||
+	if (!recent || record_samples(entry->counter) ||
 	    !live_table_put_fast((uintptr_t)block, size, entry->stack_id))
 		return alloc_uncommon(thread, entry, block, size);
-	histogram_add(count, 1);
+	histogram_add_alone(recent, 1);
 	return record_alloc_finish(thread, entry, block, size);
 }
 

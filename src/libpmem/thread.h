@@ -18,6 +18,7 @@
 #include "libpmem/governor.h"
 #include "libpmem/peak.h"
 #include "libpmem/process.h"
+#include "libpmem/recent_sizes.h"
 #include "libpmem/stack_cache.h"
 #include "libpmem/unwind.h"
 
@@ -36,6 +37,7 @@ struct thread {
 	struct peak_window peak;
 	struct unwind unwind;
 	struct governor governor;
+	struct recent_sizes recent_sizes;
 	struct thread *nested;	      /* owner only: for an event that interrupts this struct's */
 	struct thread *next;	      /* all threads; immutable once published */
 	_Atomic pid_t tid;	      /* 0 = free for the next thread */

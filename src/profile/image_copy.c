@@ -204,7 +204,7 @@ static bool copy_all(struct copy *copy)
 	return copy_counters(copy) && take_fresh(copy, FORMAT_STACKS) && copy_nodes(copy) &&
 	       take_fresh(copy, FORMAT_REGIONS) && take_fresh(copy, FORMAT_MODULES) &&
 	       take_fresh(copy, FORMAT_TEXT) && take_fresh(copy, FORMAT_THREADS) &&
-	       take_fresh(copy, FORMAT_HISTOGRAMS) &&
+	       take_fresh(copy, FORMAT_HISTOGRAMS) && take_fresh(copy, FORMAT_RECENT_SIZES) &&
 	       take_fresh(copy, FORMAT_MAPPINGS) && take_fresh(copy, FORMAT_PINS) &&
 	       take_fresh(copy, FORMAT_REALLOCS) && take_fresh(copy, FORMAT_FAILURES) &&
 	       copy_slots(copy, FORMAT_POINTS, sizeof(struct format_point), 0) &&

@@ -91,7 +91,15 @@ bool read_counts(struct reader *reader);
 /* read_tree.c: modules, locations, stacks and nodes, and the texts of the header. */
 bool read_tree(struct reader *reader);
 
-/* read_histograms.c: sizes and lifetimes of profile.stacks. */
+/* The call stack of an id; NULL: it is not there, or came later.  After read_tree(). */
+static inline struct profile_stack *reader_stack(const struct reader *reader, uint32_t id)
+{
+	uint32_t index = id < reader->stack_limit ? reader->stack_index[id] : UINT32_MAX;
+
+	return index < reader->profile.stack_count ? &reader->profile.stacks[index] : NULL;
+}
+
+/* read_histograms.c: sizes and lifetimes of profile.stacks.  After read_tree(). */
 bool read_histograms(struct reader *reader);
 
 /* read_given.c: names that were added to the file.  After read_tree(). */

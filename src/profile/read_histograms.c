@@ -6,14 +6,18 @@
  * class has what the others leave of the allocations.  Numbers of histograms are checked when a profile is opened; what they mean
  * is told when somebody asks for it: few views do, and written out it would be the largest part of a profile.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/read.h"
 
 #define INDEX_MASK ((1u << 24) - 1)
+#define CLASS_MASK ((1u << (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT)) - 1)
 
 static const struct image_array histograms_array = {
 	FORMAT_HISTOGRAMS, sizeof(struct format_histogram), "histograms", 1};
+static const struct image_array recent_array = {
+	FORMAT_RECENT_SIZES, sizeof(struct format_recent_sizes), "recent sizes", 0};
 
 static bool is_many(uint32_t sizes)
 {
@@ -49,22 +53,59 @@ static unsigned check(struct profile_stack *stack, uint32_t count)
 	return !sizes + !lifetimes;
 }
 
+/* What threads have not added to their call stacks' histograms yet.  Of a process that runs it may be of call stacks, or be the
+ * first of another class, that are newer than what was read: those are left out. */
+static void add_recent(const struct reader *reader, struct format_histogram *histograms,
+		       uint64_t count)
+{
+	const struct profile_stack *stack = reader_stack(
+		reader, (uint32_t)(count >> FORMAT_RECENT_STACK_SHIFT));
+	uint32_t size_class = count >> FORMAT_RECENT_CLASS_SHIFT & CLASS_MASK;
+	uint64_t sum = (uint32_t)count;
+	_Atomic uint64_t *to;
+
+	if (!stack || !is_many(stack->sizes) || size_class >= FORMAT_CLASSES)
+		return;
+	to = &histograms[stack->sizes & INDEX_MASK].counts[size_class];
+	add_limited(&sum, plain64(to));
+	atomic_init(to, sum);
+}
+
+/* After the histograms: what is added to one in between is in neither. */
+static bool read_recent(struct reader *reader, struct format_histogram *histograms)
+{
+	struct format_recent_sizes *recent;
+	uint32_t count;
+
+	if (!image_refresh(&reader->image))
+		return false;
+	count = image_limit(&reader->image, &recent_array,
+			    plain32(&reader->image.first->header.recent_count));
+	recent = image_items(&reader->image, &recent_array, count);
+	for (uint32_t i = 0; recent && i < count; i++)
+		for (unsigned j = 0; j < FORMAT_RECENT; j++)
+			add_recent(reader, histograms, plain64(&recent[i].counts[j]));
+	free(recent);
+	return recent != NULL;
+}
+
 bool read_histograms(struct reader *reader)
 {
 	struct profile *profile = &reader->profile;
+	struct format_histogram *histograms;
 	uint32_t count, wrong = 0;
 
 	if (!image_refresh(&reader->image))
 		return false;
 	count = image_limit(&reader->image, &histograms_array,
 			    plain32(&reader->image.first->header.histogram_count));
-	profile->histograms = reader_own(reader,
-					 image_items(&reader->image, &histograms_array, count));
-	for (uint32_t i = 0; profile->histograms && i < profile->stack_count; i++)
+	histograms = reader_own(reader, image_items(&reader->image, &histograms_array, count));
+	for (uint32_t i = 0; histograms && i < profile->stack_count; i++)
 		wrong += check(&profile->stacks[i], count);
 	if (wrong > 0)
 		damage_add(&reader->image.damage, "%u histograms are missing", wrong);
-	return profile->histograms != NULL;
+	profile->histograms = histograms;
+	return histograms && read_recent(reader, histograms);
 }
 
 /* --- asking ---------------------------------------------------------------------------------- */

@@ -9,14 +9,6 @@
 static const struct image_array reallocs_array = {FORMAT_REALLOCS, sizeof(struct format_realloc),
 						  "counts of realloc()", 0};
 
-/* The call stack of an id; NULL: it is not there, or came later. */
-static struct profile_stack *find_stack(const struct reader *reader, uint32_t id)
-{
-	uint32_t index = id < reader->stack_limit ? reader->stack_index[id] : UINT32_MAX;
-
-	return index < reader->profile.stack_count ? &reader->profile.stacks[index] : NULL;
-}
-
 /* A running process may have counted the one and not the other. */
 static void take(const struct format_realloc *from, struct profile_realloc *to)
 {
@@ -41,7 +33,7 @@ bool read_reallocs(struct reader *reader)
 							sizeof(*reallocs));
 
 	for (uint32_t i = 0; raw && reallocs && i < count; i++) {
-		struct profile_stack *stack = find_stack(reader, plain32(&raw[i].stack_id));
+		struct profile_stack *stack = reader_stack(reader, plain32(&raw[i].stack_id));
 
 		if (!stack)
 			continue;

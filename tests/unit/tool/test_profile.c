@@ -458,6 +458,61 @@ static void histograms(void **state)
 	fixture_end(&f);
 }
 
+static struct format_recent_sizes *take_recent(struct fixture *f)
+{
+	return fixture_take(f, FORMAT_RECENT_SIZES, sizeof(struct format_recent_sizes),
+			    &f->first->header.recent_count);
+}
+
+static uint64_t recent(uint32_t id, uint32_t size_class, uint32_t blocks)
+{
+	return (uint64_t)id << FORMAT_RECENT_STACK_SHIFT |
+	       (uint64_t)size_class << FORMAT_RECENT_CLASS_SHIFT | blocks;
+}
+
+static void recent_sizes(void **state)
+{
+	struct fixture f;
+	struct profile *profile;
+	struct format_histogram *histogram;
+	struct format_recent_sizes *table;
+	uint32_t one, many, first;
+	uint64_t classes[FORMAT_CLASSES];
+
+	(void)state;
+	fixture_begin(&f);
+	one = plain_stack(&f, 0);
+	many = plain_stack(&f, 1);
+	count(fixture_counter(&f, 0, one), 11, 0, 8);
+	count(fixture_counter(&f, 0, many), 100, 0, 8);
+	FIXTURE_ITEM(&f, FORMAT_STACKS, struct format_stack, one)->sizes = 1 + 4;
+	first = fixture_histogram(&f, &histogram);
+	FIXTURE_ITEM(&f, FORMAT_STACKS, struct format_stack, many)->sizes = FORMAT_SIZES_MANY |
+									    2u << 24 | first;
+	histogram->counts[5] = 30;
+	table = take_recent(&f);
+	table->counts[0] = recent(many, 5, 3);
+	table->counts[1] = recent(many, 0, 0);
+	/* What cannot be: of no histogram, of no call stack, of no class. */
+	table->counts[2] = recent(one, 7, 5);
+	table->counts[3] = recent(many + 1000, 5, 5);
+	table->counts[4] = recent(many, FORMAT_CLASSES, 5);
+	table = take_recent(&f);
+	table->counts[FORMAT_RECENT - 1] = recent(many, 5, 4);
+	table->counts[7] = recent(many, 23, 6);
+	profile = open_undamaged(&f);
+	assert_true(profile_sizes(profile, stack_of(profile, many), classes));
+	assert_int_equal(classes[5], 37);
+	assert_int_equal(classes[23], 6);
+	assert_int_equal(classes[2], 57);
+	assert_int_equal(classes[0], 0);
+	assert_true(profile_sizes(profile, stack_of(profile, one), classes));
+	assert_int_equal(classes[4], 11);
+	assert_int_equal(classes[7], 0);
+	profile_close(profile);
+	fixture_end(&f);
+}
+
 static void names(void **state)
 {
 	(void)state;
@@ -485,6 +540,7 @@ int main(void)
 		cmocka_unit_test(shares_of_the_peak),
 		cmocka_unit_test(wide_counters),
 		cmocka_unit_test(histograms),
+		cmocka_unit_test(recent_sizes),
 		cmocka_unit_test(names),
 	};
 
