@@ -18,10 +18,14 @@
 
 enum {
 	ROUNDS_PER_YIELD = 200,
-	YIELDS_MAX = 50,
-	OUT_OF_ORDER = 10 * ROUNDS_PER_YIELD, /* rounds: longer than any holder takes that runs */
-	PATIENCE = 60000 *
-		   ROUNDS_PER_YIELD, /* rounds: ten seconds of naps; in a sandbox half a second of pauses */
+	YIELDS_MAX = 10,
+	OUT_OF_ORDER = YIELDS_MAX *
+		       ROUNDS_PER_YIELD, /* rounds: longer than any holder takes that runs */
+	NAP_NS = 50000, /* doubled after every so many, so often: a thousand threads that wake up all the time keep the holder from running */
+	NAPS = 8,
+	DOUBLINGS = 6,
+	PATIENCE = 3000 * ROUNDS_PER_YIELD,	     /* rounds: ten seconds of naps, */
+	PATIENCE_SANDBOX = 60000 * ROUNDS_PER_YIELD, /* of pauses half a second */
 };
 
 /* Its address names the thread; the content is never used.  initial-exec: no call into the loader's
@@ -75,22 +79,31 @@ bool lock_try(struct lock *lock)
 						       memory_order_acquire, memory_order_relaxed);
 }
 
+static void take_nap(uint32_t naps)
+{
+	uint32_t doublings = naps / NAPS < DOUBLINGS ? naps / NAPS : DOUBLINGS;
+	const struct timespec nap = {.tv_nsec = (long)NAP_NS << doublings};
+
+	sys_call(SYS_nanosleep, (long)&nap, 0, 0, 0);
+}
+
 void lock_pause(uint32_t *rounds)
 {
-	static const struct timespec nap = {.tv_nsec = 50000};
+	uint32_t yields;
 
 	arch_pause();
 	if (++*rounds % ROUNDS_PER_YIELD || sys_sandboxed())
 		return;
-	if (*rounds / ROUNDS_PER_YIELD < YIELDS_MAX)
+	yields = *rounds / ROUNDS_PER_YIELD;
+	if (yields < YIELDS_MAX)
 		sys_call(SYS_sched_yield, 0, 0, 0, 0);
 	else
-		sys_call(SYS_nanosleep, (long)&nap, 0, 0, 0);
+		take_nap(yields - YIELDS_MAX);
 }
 
 bool lock_waited_long(uint32_t rounds)
 {
-	return rounds >= PATIENCE;
+	return rounds >= (sys_sandboxed() ? PATIENCE_SANDBOX : PATIENCE);
 }
 
 bool lock_take(struct lock *lock)
