@@ -7,6 +7,7 @@ import json
 import pytest
 
 import pmem_report
+import pmem_run
 import pmem_tool
 
 THREADS = [1, 2, 9]
@@ -72,3 +73,18 @@ def test_a_bundle_of_a_process_that_runs_has_all_of_it(tool, process, tmp_path):
     for key in ("totals", "stacks", "failures", "mappings", "advice"):
         assert mine[key] == now[key], key
     assert now["failures"]["count"] == 1 and now["mappings"]["mapped_bytes"] == 123 * 4096
+
+
+def test_a_bundle_of_a_busy_process_is_whole(run, tool, programs, tmp_path):
+    process = run.start([programs("thread_sizes.c"), 4, 10**10], env={"PMEM_LOG": "0"})
+    try:
+        pmem_run.wait_for(lambda: list(process.folder.glob("*.prof")), "a profile")
+        for i in range(10):
+            bundle = tmp_path / ("%d.bundle" % i)
+            done = tool("bundle", "-o", bundle, process.pid)
+            assert done.returncode == 0, done.stderr
+            found = pmem_report.read(tool, bundle)
+            assert found.losses["damage_count"] == 0, found.losses
+    finally:
+        process.kill()
+        process.wait()

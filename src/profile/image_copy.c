@@ -187,6 +187,47 @@ static bool copy_slots(struct copy *copy, enum format_kind kind, size_t size, si
 	return done;
 }
 
+/* Call stacks that were read before refer to histograms that the header did not count yet. */
+static bool copy_histograms(struct copy *copy)
+{
+	if (!take_fresh(copy, FORMAT_HISTOGRAMS))
+		return false;
+	atomic_init(&copy->header.histogram_count,
+		    plain32(&copy->image.first->header.histogram_count));
+	if (!take_fresh(copy, FORMAT_RECENT_SIZES))
+		return false;
+	atomic_init(&copy->header.recent_count, plain32(&copy->image.first->header.recent_count));
+	return true;
+}
+
+/* What a reader takes for damage in the file of a process that has ended: records in the midst of a call, and of call stacks that
+ * came later. */
+static void settle_mapping(struct format_mapping *mapping, uint32_t stack_limit)
+{
+	uint64_t mapped = plain64(&mapping->mapped_bytes);
+
+	if (plain64(&mapping->unmapped_bytes) > mapped)
+		atomic_init(&mapping->unmapped_bytes, mapped);
+	if (plain64(&mapping->peak_bytes) > mapped)
+		atomic_init(&mapping->peak_bytes, mapped);
+	if (plain32(&mapping->stack_id) >= stack_limit)
+		atomic_init(&mapping->stack_id, 0);
+}
+
+static bool copy_mappings(struct copy *copy)
+{
+	struct pile *pile = &copy->piles[FORMAT_MAPPINGS];
+	uint32_t limit = plain32(&copy->header.stack_limit);
+	const size_t size = sizeof(struct format_mapping);
+
+	if (!take_fresh(copy, FORMAT_MAPPINGS))
+		return false;
+	for (uint32_t i = 0; i < pile->blocks; i++)
+		for (size_t at = 0; at + size <= FORMAT_BLOCK_SIZE; at += size)
+			settle_mapping((struct format_mapping *)(block_of(pile, i) + at), limit);
+	return true;
+}
+
 /* Lists lead to larger indexes, so blocks are read in their order; again if some came meanwhile. */
 static bool copy_nodes(struct copy *copy)
 {
@@ -204,8 +245,7 @@ static bool copy_all(struct copy *copy)
 	return copy_counters(copy) && take_fresh(copy, FORMAT_STACKS) && copy_nodes(copy) &&
 	       take_fresh(copy, FORMAT_REGIONS) && take_fresh(copy, FORMAT_MODULES) &&
 	       take_fresh(copy, FORMAT_TEXT) && take_fresh(copy, FORMAT_THREADS) &&
-	       take_fresh(copy, FORMAT_HISTOGRAMS) && take_fresh(copy, FORMAT_RECENT_SIZES) &&
-	       take_fresh(copy, FORMAT_MAPPINGS) && take_fresh(copy, FORMAT_PINS) &&
+	       copy_histograms(copy) && copy_mappings(copy) && take_fresh(copy, FORMAT_PINS) &&
 	       take_fresh(copy, FORMAT_REALLOCS) && take_fresh(copy, FORMAT_FAILURES) &&
 	       copy_slots(copy, FORMAT_POINTS, sizeof(struct format_point), 0) &&
 	       copy_slots(copy, FORMAT_SERIES, sizeof(struct format_series), 0) &&
