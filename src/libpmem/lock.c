@@ -7,7 +7,8 @@
  * to tell whether it is the holder.
  *
  * Why nobody waits for ever.  Whoever waits as long as it takes waits for a lock further down than all that its thread holds, handlers
- * and what they interrupted taken together: then so does the holder, if it waits, and there is no circle.
+ * and what they interrupted taken together: then so does the holder, if it waits, and there is no circle.  What peak.c waits for
+ * beside locks, the end of another thread's rising, is waited for with a bound.
  */
 #include "libpmem/lock.h"
 
@@ -20,7 +21,7 @@ enum {
 	ROUNDS_PER_YIELD = 200,
 	YIELDS_MAX = 10,
 	OUT_OF_ORDER = YIELDS_MAX *
-		       ROUNDS_PER_YIELD, /* rounds: longer than any holder takes that runs */
+		       ROUNDS_PER_YIELD, /* rounds: longer than most holders take that run */
 	NAP_NS = 50000, /* doubled after every so many, so often: a thousand threads that wake up all the time keep the holder from running */
 	NAPS = 8,
 	DOUBLINGS = 6,
@@ -50,7 +51,7 @@ bool lock_is_stuck(const struct lock *lock)
 	return atomic_load_explicit(&lock->stuck, memory_order_relaxed);
 }
 
-/* Another thread may hold the lock and wait for one that this one holds. */
+/* Another thread may hold the lock and wait for one that this one holds: but for one that is given up. */
 static bool is_out_of_order(const struct lock *lock)
 {
 	const struct lock *further;
@@ -58,7 +59,7 @@ static bool is_out_of_order(const struct lock *lock)
 
 	for (rank = (int)lock->rank + 1; rank < LOCK_RANKS; rank++) {
 		further = atomic_load_explicit(&known[rank], memory_order_relaxed);
-		if (further && lock_mine(further))
+		if (further && lock_mine(further) && !lock_is_stuck(further))
 			return true;
 	}
 	return false;
@@ -108,17 +109,21 @@ bool lock_waited_long(uint32_t rounds)
 
 bool lock_take(struct lock *lock)
 {
-	uint32_t rounds = 0;
+	uint32_t rounds = 0, since = 0; /* since: when the holder became it */
+	uintptr_t holder = 0, now;
 
 	if (lock_mine(lock))
 		return false;
 	while (!lock_try(lock)) {
 		/* Only read while somebody holds it: the cache line stays shared. */
-		while (atomic_load_explicit(&lock->owner, memory_order_relaxed) != 0) {
+		while ((now = atomic_load_explicit(&lock->owner, memory_order_relaxed)) != 0) {
+			if (now != holder)
+				since = rounds;
+			holder = now;
 			if (lock_is_stuck(lock) || (rounds >= OUT_OF_ORDER && is_out_of_order(lock)))
 				return false;
 			lock_pause(&rounds);
-			if (lock_waited_long(rounds))
+			if (lock_waited_long(rounds - since))
 				atomic_store_explicit(&lock->stuck, true, memory_order_relaxed);
 		}
 	}

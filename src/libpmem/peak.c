@@ -248,7 +248,8 @@ static void end_alone(void)
 }
 
 /* Takes the lock.  Returns false in a signal handler that interrupted its own thread under the lock, or in
- * its exclusive section: the holder of the lock may be waiting for the end of that. */
+ * its exclusive section: the holder of the lock may be waiting for the end of that; or, for a lock further down, as lock_take() does.
+ * What is not settled then is settled at the window's next event. */
 static bool take_lock(void)
 {
 	const struct peak_window *window = atomic_load_explicit(&state.alone, memory_order_acquire);

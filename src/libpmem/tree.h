@@ -41,8 +41,8 @@ struct tree_path {
 };
 
 /* Interns path, with a call-stack record for its innermost frame, and stores the node of each frame in
- * nodes[count].  Returns false, nodes untouched, when the budget is spent or when a signal handler
- * interrupted its own thread's insertion. */
+ * nodes[count].  Returns false, nodes untouched, when the budget is spent or where lock_take() returns false: in a signal handler that
+ * interrupted its own thread's insertion, for one. */
 bool tree_insert(const struct tree_path *path, uint32_t *nodes);
 
 /* The id of the call stack that ends at node and called hook; made at its first use.  0 when the
