@@ -52,7 +52,7 @@ static inline void histogram_add_alone(_Atomic uint64_t *count, uint64_t blocks)
 }
 
 /* While the process has one thread a plain increment does; a signal handler between its load and store, or a thread that
- * libc does not know of, can cost one block's entry here, never a counter's. */
+ * libc does not know of, can cost what one addition adds here, never a counter's. */
 static inline void histogram_add(_Atomic uint64_t *count, uint64_t blocks)
 {
 	if (&__libc_single_threaded && __libc_single_threaded)
@@ -95,15 +95,13 @@ static inline void histogram_sizes(struct format_stack *stack, size_t size, uint
  * histogram_sizes() has to look for it. */
 static inline _Atomic uint64_t *histogram_other_size(const struct format_stack *stack, size_t size)
 {
-	enum { NEAR = STORE_PART * (FORMAT_BLOCK_SIZE / sizeof(struct format_histogram)) };
 	uint32_t size_class = histogram_class(size, FORMAT_SIZE_SHIFT);
 	/* Acquire: as above. */
 	uint32_t sizes = atomic_load_explicit(&stack->sizes, memory_order_acquire);
-	uint32_t index = sizes & HISTOGRAM_INDEX;
 
-	if (!(sizes & FORMAT_SIZES_MANY) || (sizes >> 24 & 0x7f) == size_class || index >= NEAR)
+	if (!(sizes & FORMAT_SIZES_MANY) || (sizes >> 24 & 0x7f) == size_class)
 		return NULL;
-	return histogram_count(index, size_class);
+	return histogram_count(sizes & HISTOGRAM_INDEX, size_class);
 }
 
 /* Whether blocks of that size need not be counted there: they are of the class of the first one. */

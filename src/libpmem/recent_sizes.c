@@ -13,7 +13,7 @@
 #include "libpmem/store.h"
 #include "libpmem/tree.h"
 
-enum { MISSES = 8 }; /* for each change: what is counted most stays */
+enum { MISSES = 8 }; /* for each change: what comes often has its place most of the time */
 
 static_assert(FORMAT_RECENT == 1 << 8, "recent_sizes_place() has eight bits");
 static_assert(TREE_STACK_MAX < 1u << (32 - (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT)),
@@ -45,6 +45,8 @@ __attribute__((noinline)) void recent_sizes_missed(struct recent_sizes *recent, 
 	before = atomic_load_explicit(place, memory_order_relaxed);
 	atomic_store_explicit(place, (uint64_t)key << FORMAT_RECENT_CLASS_SHIFT,
 			      memory_order_relaxed);
+	/* The place, before the histogram. */
+	atomic_thread_fence(memory_order_release);
 	if ((uint32_t)before)
 		histogram_add_others(
 			tree_stack((uint32_t)(before >> FORMAT_RECENT_STACK_SHIFT)),

@@ -354,8 +354,8 @@ static __attribute__((noinline)) void *alloc_uncommon(struct thread *thread,
 	return record_alloc_finish(thread, entry, block, size);
 }
 
-/* Most often it is just a size of another class than the call stack's first one, and not the first such: no call until the end, as on
- * the fast path. */
+/* Most often it is just a size of another class than the call stack's first one, which the thread has a place for: no call until the end,
+ * as on the fast path. */
 __attribute__((noinline)) void *record_alloc_known(struct thread *thread,
 						   struct stack_cache_entry *entry, void *block,
 						   size_t size)

@@ -234,7 +234,7 @@ static void other_sizes_have_a_count(void **state)
 	histogram_read_sizes(&stacks[0], 4, counts);
 	assert_int_equal(counts[0], 1);
 	assert_int_equal(counts[4], 3);
-	/* A histogram that lies beyond the first part of the directory is left to the long way. */
+	/* There is no such histogram. */
 	stacks[0].sizes = FORMAT_SIZES_MANY | HISTOGRAM_INDEX;
 	assert_null(histogram_other_size(&stacks[0], 100));
 }
