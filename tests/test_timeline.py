@@ -170,7 +170,10 @@ def test_growth_is_said_with_its_rate_and_its_site(grown, tool):
     # All that came since then, where what is half a distance of points later counts as before; on a busy machine the first points may come late.
     since = document["interval"]["since_ns"] + 25e6
     before = max((s["live_bytes"] for s in growing["samples"] if s["time_ns"] <= since), default=0)
-    assert growing["growth_bytes"] == STEPS * STEP - before and before <= STEPS * STEP // 5
+    assert growing["growth_bytes"] == STEPS * STEP - before
+    # A machine that stood still in the midst of it leaves a gap, behind which the interval may begin.
+    stood_still = max(b[0] - a[0] for a, b in zip(steps, steps[1:])) > 100e6
+    assert before <= STEPS * STEP // 5 or stood_still
     text = " ".join(tool("report", pmem_report.find(grown.folder)[0]).stdout.decode().split())
     said_rate = re.search(r"growing (\d+(?:\.\d)?) MiB/min since \d\d:\d\d:\d\d\. grow \(timeline\.c:\d+\) makes (>99|100) % of the growth and holds 6\.9 MiB", text)
     assert said_rate and abs(float(said_rate[1]) * 2**20 - document["growth"]["bytes_per_minute"]) <= 0.06 * 2**20 + 0.01 * rate
