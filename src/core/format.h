@@ -41,6 +41,7 @@ enum {
 	FORMAT_CLASSES = 24,	 /* of a histogram */
 	FORMAT_RECENT = 256,	 /* in struct format_recent_sizes */
 	FORMAT_RECENT_CLASS_SHIFT = 32,
+	FORMAT_RECENT_CLASS_MASK = 31, /* above the shift */
 	FORMAT_RECENT_STACK_SHIFT = 37,
 	FORMAT_SIZE_SHIFT = 3, /* size class 0: up to 8 bytes, then up to 16, 32 ...; the last is open */
 	FORMAT_LIFETIME_SHIFT = 10, /* lifetime class 0: up to 1,024 ns, then 2,048 ...; the last is open */
@@ -520,7 +521,9 @@ static_assert(sizeof(struct format_counter_wide) == 64 && sizeof(struct format_t
 static_assert(sizeof(struct format_histogram) == 192 && sizeof(struct format_module) == 128,
 	      "arrays");
 static_assert(sizeof(struct format_recent_sizes) == 2048 &&
-		      FORMAT_CLASSES <= 1 << (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT),
+		      FORMAT_CLASSES <= FORMAT_RECENT_CLASS_MASK + 1 &&
+		      FORMAT_RECENT_CLASS_MASK + 1 ==
+			      1 << (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT),
 	      "whole ones fill a block");
 static_assert(sizeof(struct format_region) == 8 && sizeof(struct format_chunk) == 8, "arrays");
 static_assert(sizeof(struct format_point) == 64 && sizeof(struct format_mark) == 64, "arrays");

@@ -48,9 +48,7 @@ __attribute__((noinline)) void recent_sizes_missed(struct recent_sizes *recent, 
 	/* The place, before the histogram. */
 	atomic_thread_fence(memory_order_release);
 	if ((uint32_t)before)
-		histogram_add_others(
-			tree_stack((uint32_t)(before >> FORMAT_RECENT_STACK_SHIFT)),
-			before >> FORMAT_RECENT_CLASS_SHIFT &
-				((1u << (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT)) - 1),
-			(uint32_t)before);
+		histogram_add_others(tree_stack((uint32_t)(before >> FORMAT_RECENT_STACK_SHIFT)),
+				     before >> FORMAT_RECENT_CLASS_SHIFT & FORMAT_RECENT_CLASS_MASK,
+				     (uint32_t)before);
 }

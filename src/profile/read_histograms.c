@@ -12,7 +12,6 @@
 #include "profile/read.h"
 
 #define INDEX_MASK ((1u << 24) - 1)
-#define CLASS_MASK ((1u << (FORMAT_RECENT_STACK_SHIFT - FORMAT_RECENT_CLASS_SHIFT)) - 1)
 
 static const struct image_array histograms_array = {
 	FORMAT_HISTOGRAMS, sizeof(struct format_histogram), "histograms", 1};
@@ -60,7 +59,7 @@ static void add_recent(const struct reader *reader, struct format_histogram *his
 {
 	const struct profile_stack *stack = reader_stack(
 		reader, (uint32_t)(count >> FORMAT_RECENT_STACK_SHIFT));
-	uint32_t size_class = count >> FORMAT_RECENT_CLASS_SHIFT & CLASS_MASK;
+	uint32_t size_class = count >> FORMAT_RECENT_CLASS_SHIFT & FORMAT_RECENT_CLASS_MASK;
 	uint64_t sum = (uint32_t)count;
 	_Atomic uint64_t *to;
 
