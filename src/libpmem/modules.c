@@ -57,6 +57,7 @@ static bool any_anonymous;	      /* under lock: the cache has pages of anonymous
 static char *scratch_path;	      /* under lock; [PATH_MAX_SIZE] */
 static char name_copy[PATH_MAX_SIZE]; /* under lock */
 static char program_path[PATH_MAX_SIZE];
+static uint32_t library_id; /* of libpmem.so, immutable after init; MODULE_ANONYMOUS: no room for it */
 
 uintptr_t modules_loader_start;
 uintptr_t modules_loader_size;
@@ -472,6 +473,13 @@ const char *modules_program_path(void)
 	return program_path;
 }
 
+const char *modules_library_path(void)
+{
+	const char *path = modules[library_id].path;
+
+	return path[0] ? path : "libpmem.so";
+}
+
 uint32_t modules_count(void)
 {
 	return atomic_load_explicit(&module_count, memory_order_acquire);
@@ -545,7 +553,11 @@ static bool make_tables(void)
 	modules[MODULE_ANONYMOUS].path = "";
 	atomic_store_explicit(&module_count, 1, memory_order_relaxed);
 	atomic_store_explicit(&region_count, 1, memory_order_relaxed);
-	return modules_record_begin();
+	if (!modules_record_begin())
+		return false;
+	/* Nobody else knows the tables yet. */
+	library_id = module_at((uintptr_t)make_tables);
+	return true;
 }
 
 void modules_find_program(void)

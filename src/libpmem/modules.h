@@ -54,7 +54,7 @@ struct modules_location {
 /* Finds the program, for modules_program_path(); once, before all others. */
 void modules_find_program(void);
 
-/* Finds the loader, makes the tables; once.  False: no memory. */
+/* Finds the loader, makes the tables, with libpmem.so in them; once.  False: no memory. */
 bool modules_init(void);
 
 /* For modules_encode(): which region a page of code belongs to, in direct-mapped entries {page, generation, region} that
@@ -118,6 +118,9 @@ bool modules_busy(void);
 /* Path of the program; "" = unknown. */
 const char *modules_program_path(void);
 
+/* The path by which the loader knows libpmem.so; never "".  Always the same, while modules_busy() too. */
+const char *modules_library_path(void);
+
 /* Number of module records, and one of them (id < modules_count()). */
 uint32_t modules_count(void);
 const struct module *modules_get(uint32_t id);
@@ -137,7 +140,7 @@ uint32_t modules_generation(void);
 extern uintptr_t modules_loader_start __attribute__((visibility("hidden")));
 extern uintptr_t modules_loader_size __attribute__((visibility("hidden")));
 
-/* In a forked child: an empty table.  False: no memory. */
+/* In a forked child: tables as after modules_init().  False: no memory. */
 bool modules_fork_child(void);
 
 #endif

@@ -169,16 +169,14 @@ static void put_number(struct text *text, uint32_t number)
 static void put_hook(struct text *text, enum format_hook hook)
 {
 	uintptr_t address = hook_address(hook);
-	uint32_t pc32 = modules_encode(address + 1); /* in libpmem.so; no call returns there */
-	struct modules_location own;
 	size_t start = text->size;
 
-	if (frame_lines_copy(text, pc32, address))
+	/* No frame of code has so small a number. */
+	if (frame_lines_copy(text, hook, address))
 		return;
-	modules_locate(pc32, &own);
-	text_safe(text, own.module && own.module->path[0] ? own.module->path : "libpmem.so");
+	text_safe(text, modules_library_path());
 	put_place(text, hook_name(hook), 0, address);
-	frame_lines_keep(text, start, pc32, address);
+	frame_lines_keep(text, start, hook, address);
 }
 
 static void put_frame(struct text *text, uint32_t pc32, const struct modules_location *location)

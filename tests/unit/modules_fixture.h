@@ -35,8 +35,8 @@ static inline int begin(void **state)
 {
 	(void)state;
 	store_fork_child();
-	modules_fork_child();
 	store_reset();
+	modules_fork_child();
 	return 0;
 }
 

@@ -30,6 +30,7 @@
 static int expect_module(struct dl_phdr_info *info, size_t size, void *count)
 {
 	const char *path = *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+	bool known = !*info->dlpi_name; /* the recorder is a part of this program */
 	uint32_t before = modules_count();
 	int i, j;
 
@@ -48,7 +49,7 @@ static int expect_module(struct dl_phdr_info *info, size_t size, void *count)
 			expect_code(start + 1 + next_random() % segment->p_memsz, path,
 				    info->dlpi_addr);
 	}
-	assert_int_equal(modules_count(), before + 1);
+	assert_int_equal(modules_count(), before + !known);
 	++*(int *)count;
 	return 0;
 }
@@ -60,7 +61,8 @@ static void round_trip_of_all_modules(void **state)
 
 	(void)state;
 	assert_non_null(plugin);
-	assert_int_equal(modules_count(), 1);
+	assert_int_equal(modules_count(), 2);
+	assert_string_equal(modules_library_path(), modules_program_path());
 	dl_iterate_phdr(expect_module, &count);
 	assert_true(count >= 5);
 	assert_int_equal(modules_count(), count + 1);
