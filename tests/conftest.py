@@ -6,12 +6,17 @@ runs) work without it.
 """
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
+
+# A shell lets its background jobs ignore these, and so would all that is tested.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
 def library():

@@ -30,6 +30,12 @@ class Profile:
         self.pid, self.parent_pid, self.image, _, self.run_id = struct.unpack_from("<IIIIQ", head, 64)
 
 
+def ancestor_first(profiles):
+    """Those of one program and of what it forked, its own first: numbers of processes begin again at the largest one."""
+    pids = {p.pid for p in profiles}
+    return sorted(profiles, key=lambda p: (p.parent_pid in pids, p.pid))
+
+
 class Tool:
     def __init__(self, lib, tmp):
         self.lib, self.program, self.tmp, self.count = lib, find(lib), pathlib.Path(tmp), 0

@@ -274,7 +274,7 @@ def test_a_sample_of_the_blocks_has_all_of_it(run, tool, programs):
 def test_a_child_counts_from_zero_and_knows_what_it_inherited(run, tool, programs):
     result = run([programs("mappings.c"), "fork"])
     assert (result.code, result.err) == (0, b"")
-    parent, child = (document(tool, p.path) for p in sorted(pmem_tool.profiles(result.folder), key=lambda p: p.pid))
+    parent, child = (document(tool, p.path) for p in pmem_tool.ancestor_first(pmem_tool.profiles(result.folder)))
     assert by_function(parent["mappings"]) == {"inherited": Counts("mmap", 1, 5 * P, 5 * P),
                                                "inherited_too": Counts("mmap", 1, 3 * P, 3 * P)}
     assert by_function(child["mappings"]) == {"child_grows": Counts("mremap", 1, 6 * P, 6 * P),

@@ -381,10 +381,9 @@ def test_a_child_in_a_sandbox_does_not_touch_its_parents_profile(run, tool, prog
 def test_a_child_forked_by_a_handler_inside_the_recorder(run, tool, programs):
     result = run([programs("forked.c", "-O0", "-pthread"), "handler"])
     assert (result.code, result.out) == (0, b"0\n")
-    # The parent's was made first.
-    paths = sorted(pmem_report.find(result.folder), key=lambda p: pmem_tool.Profile(p).pid)
+    profiles = pmem_tool.ancestor_first(pmem_tool.profiles(result.folder))
     # 59,000 call stacks: only the totals.
-    reports = [pmem_report.read(tool, p, "no_such_function") for p in paths[:4]]
+    reports = [pmem_report.read(tool, p.path, "no_such_function") for p in profiles[:4]]
     assert [r.process["forked"] for r in reports] == [False] + [True] * 3
     assert all(r.losses["damage_count"] == 0 and r.process["state"] == "ended" for r in reports)
     assert reports[0].losses["complete"]
