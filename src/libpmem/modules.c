@@ -57,7 +57,7 @@ static bool any_anonymous;	      /* under lock: the cache has pages of anonymous
 static char *scratch_path;	      /* under lock; [PATH_MAX_SIZE] */
 static char name_copy[PATH_MAX_SIZE]; /* under lock */
 static char program_path[PATH_MAX_SIZE];
-static uint32_t library_id; /* of libpmem.so, immutable after init; MODULE_ANONYMOUS: no room for it */
+static uint32_t library_id; /* of libpmem.so, since the tables were made; MODULE_ANONYMOUS: no room for it */
 
 uintptr_t modules_loader_start;
 uintptr_t modules_loader_size;

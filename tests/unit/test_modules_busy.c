@@ -55,7 +55,6 @@ static uintptr_t libc_code(void)
 
 static uintptr_t frame[64]; /* its return address leads into the middle of a function */
 static uint32_t flags;
-
 static const char *library; /* what a snapshot in the handler would call ours */
 
 static void capture(void)
