@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """test_instructions - how many instructions the recorder adds to a malloc + free pair: a budget, as time cannot be tested.
 
-Counted by callgrind, which gives the same number each time.  With AVX2 a group of four checks takes nine instructions, without it
-fifteen; the budgets hold for both."""
+Counted by callgrind, which gives the same number each time, but for one choice: with AVX2 a group of four checks takes nine
+instructions, without it fifteen, and the recorder chooses by a trial of time, which goes wrong once in some hundred times under
+valgrind.  So each count is the least of two, and without AVX2 a budget is six more for each group."""
 import os
 import pathlib
 import re
@@ -14,6 +15,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FEW, MANY = 20000, 60000
+AVX2 = re.search(r"^flags\b.*\bavx2\b", pathlib.Path("/proc/cpuinfo").read_text(), re.M)
 JEMALLOC = pmem_run.installed("libjemalloc.so.2")
 
 pytestmark = pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind here")
@@ -40,14 +42,15 @@ def count(pair, folder, preload, pairs, options, settings=()):
 
 def each(pair, folder, preload, options, settings=(), counts=(FEW, MANY)):
     folder.mkdir()
-    few, many = (count(pair, folder / str(n), preload, n, options, settings) for n in counts)
+    few, many = (min(count(pair, folder / ("%d-%d" % (n, turn)), preload, n, options, settings) for turn in range(2)) for n in counts)
     return (many - few) / (counts[1] - counts[0])
 
 
-@pytest.mark.parametrize("options,budget", [(["5"], 252), (["20"], 306), (["-p", "leaves", "20"], 312), (["-p", "sizes", "20"], 342)])
-def test_a_repeating_call_site_costs_no_more_than(pair, lib, tmp_path, options, budget):
+@pytest.mark.parametrize("options,budget,groups", [(["5"], 252, 3), (["20"], 306, 8), (["-p", "leaves", "20"], 312, 8),
+                                                   (["-p", "sizes", "20"], 342, 8)])
+def test_a_repeating_call_site_costs_no_more_than(pair, lib, tmp_path, options, budget, groups):
     added = each(pair, tmp_path / "mine", lib, options) - each(pair, tmp_path / "bare", "", options)
-    assert 100 < added <= budget
+    assert 100 < added <= budget + (0 if AVX2 else 6 * groups)
 
 
 def test_a_call_stack_that_is_not_remembered_costs_no_more_than(pair, lib, tmp_path):
